@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts: listeners to cycle reports. */
+#ifndef FATHOM_ACCOUNT_H
+#define FATHOM_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fathom/report.h"
+
+struct core;
+struct status;
+
+/* The exact slot truth: every issue slot has one owner (TD-7). */
+struct truth {
+    struct listener listener; /* first member */
+    uint32_t width;
+    uint64_t cycles, slots;
+    uint64_t retired, retired_ms;        /* slots of uops that retired */
+    uint64_t squashed, squashed_clear;   /* slots of uops that were thrown away */
+    uint64_t in_flight;                  /* issued, neither retired nor squashed yet */
+    uint64_t empty[STALL_COUNT];         /* slots by cause */
+    uint64_t empty_latency[STALL_COUNT]; /* of those, in cycles without any issue (front end: latency) */
+};
+void truth__init(struct truth *truth, const struct core *core);
+/* Asserts that the sums are exact and that nothing is in flight. */
+void truth__check(const struct truth *truth);
+
+/* Time-proportional attribution: cycles and slots for each site. */
+enum place_slots {
+    PLACE_RETIRING,
+    PLACE_BAD_SPECULATION,
+    PLACE_FRONTEND,
+    PLACE_BACKEND_MEMORY,
+    PLACE_BACKEND_CORE,
+    PLACE_SLOTS
+};
+enum { TIP_UNIT = 840 }; /* units in a cycle, divisible by 1..8 retired uops */
+struct site_weight {
+    uint64_t cycles_tip; /* TIP_UNITs */
+    uint64_t insns;
+    uint64_t slots[PLACE_SLOTS];
+};
+struct tip {
+    struct listener listener;
+    uint32_t width;
+    struct site_weight *site; /* by site id; n_sites valid */
+    size_t n_sites, cap_sites;
+    uint64_t cycles_tip_unplaced;
+    uint64_t slots_unplaced[PLACE_SLOTS];
+};
+void tip__init(struct tip *tip, const struct core *core);
+void tip__free(struct tip *tip);
+
+/* The simulated PMU: the paper's Table 1 with counter masks. */
+enum pmu_event {
+    PMU_CYCLES,
+    PMU_INSTRUCTIONS,
+    PMU_TOTAL_SLOTS,
+    PMU_SLOTS_ISSUED,
+    PMU_SLOTS_RETIRED,
+    PMU_FETCH_BUBBLES,
+    PMU_RECOVERY_BUBBLES,
+    PMU_BR_RETIRED,
+    PMU_BR_MISPRED_RETIRED,
+    PMU_MACHINE_CLEARS,
+    PMU_MS_SLOTS_RETIRED,
+    PMU_OPS_EXECUTED,
+    PMU_UOPS_RETIRED,
+    PMU_MEM_STALLS_ANY_LOAD,
+    PMU_MEM_STALLS_L1_MISS,
+    PMU_MEM_STALLS_L2_MISS,
+    PMU_MEM_STALLS_L3_MISS,
+    PMU_MEM_STALLS_STORES,
+    PMU_EXT_MEM_OUTSTANDING,
+    PMU_RS_EMPTY,
+    PMU_DIVIDER_ACTIVE,
+    PMU_IDQ_MITE_UOPS,
+    PMU_IDQ_DSB_UOPS,
+    PMU_IDQ_LSD_UOPS,
+    PMU_IDQ_MS_UOPS,
+    PMU_MS_SWITCHES,
+    PMU_BACLEARS,
+    PMU_LCP_STALLS,
+    PMU_ICACHE_STALLS,
+    PMU_ITLB_STALLS,
+    PMU_STALLS_ROB,
+    PMU_STALLS_RS,
+    PMU_STALLS_LB,
+    PMU_STALLS_SB,
+    PMU_LOADS_L1,
+    PMU_LOADS_LFB,
+    PMU_LOADS_L2,
+    PMU_LOADS_L3,
+    PMU_LOADS_DRAM,
+    PMU_EVENTS
+};
+enum { PMU_HISTOGRAM = 64 };
+/* Every increment of every event is kept as a histogram, so that any counter mask (TD-9) can be
+ * answered afterwards: E[>=c] = cycles in which the increment was at least c. */
+struct pmu {
+    struct listener listener;
+    uint32_t width;
+    uint32_t ext_mem_threshold; /* ExtMemOutstanding from which the memory controller counts as busy */
+    uint64_t sum[PMU_EVENTS];
+    uint64_t cycles_with[PMU_EVENTS][PMU_HISTOGRAM]; /* cycles by increment; the last bin takes the rest */
+};
+void pmu__init(struct pmu *pmu, const struct core *core);
+/* Names as in the paper's Table 1: "SlotsIssued", "MemStalls.L1miss", ... */
+const char *pmu__event_name(enum pmu_event event);
+/* -1 if there is no such event. */
+int pmu__event_by_name(const char *name);
+/* E (cmask 0) or E[>=cmask]; inverted: E[<cmask]. */
+uint64_t pmu__read(const struct pmu *pmu, enum pmu_event event, unsigned cmask, int invert);
+/*
+ * A metric_lookup (tree.h) over a `struct pmu *`: event names of pmu__event_name and Intel's names
+ * for the same signals, with masks as "E:c4", "E:c4:i1", "cpu@E,cmask=4,inv@" (backslashes are
+ * skipped, "cmask=#issue_width" is understood) or "E[>=4]"; the literals #issue_width, #slots (slots
+ * a cycle) and what is fixed in the simulated machine (#SMT_on, #core_wide, #num_cpus, ...).
+ * False for anything that is not counted, such as edge detection.
+ */
+bool pmu__lookup(void *pmu, const char *name, double *value);
+
+/* The exact CPI stack: every cycle has one component (CS-22 refined to the reports' wait reason). */
+struct cpi_stack {
+    struct listener listener;
+    uint64_t cycles[WAIT_COUNT];
+};
+void cpi_stack__init(struct cpi_stack *stack);
+const char *cpi_stack__component_name(enum wait component);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory system as the pipeline sees it: when does an access that starts now finish, and where
+ * was the data. Requests arrive in non-decreasing time; contention (fill buffers, queues, bandwidth)
+ * is resolved at the moment of the request, by time stamps. */
+#ifndef FATHOM_MEMORY_H
+#define FATHOM_MEMORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct core;
+struct status;
+struct memory;
+
+enum mem_level { MEM_L1, MEM_LFB, MEM_L2, MEM_L3, MEM_DRAM, MEM_LEVELS };
+
+/* What an access met. Times are absolute cycles. */
+struct mem_result {
+    uint64_t ready;      /* data usable by a dependent (loads), line owned (stores), bytes fetched (code) */
+    uint64_t l2_miss_at; /* moment at which the L2 miss was known; 0: none */
+    uint64_t l3_miss_at; /* likewise L3; 0: none */
+    uint64_t tlb_until;  /* DTLB/ITLB miss served until then; 0: hit */
+    uint8_t level;       /* enum mem_level: where the data was (MEM_LFB: merged with an earlier miss) */
+    uint8_t split;       /* 1 line split, 2 page split */
+    uint8_t lfb_full;    /* the request waited for a fill buffer */
+    uint8_t reserved;
+};
+
+/* Switches that are not part of a core. */
+struct memory_options {
+    bool no_prefetch;
+    bool no_tlb;
+    bool perfect; /* everything hits L1 */
+};
+
+struct memory *memory__new(const struct core *core, const struct memory_options *opt, struct status *st);
+void memory__free(struct memory *mem);
+
+/* Demand load of `size` bytes by the instruction at `ip`, dispatched at `now`. An L1 hit is ready at
+ * now + core->l1d latency as given by the pipeline (EX-8): `ready` is then exactly now + l1_lat. */
+void memory__load(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, uint64_t now,
+                  unsigned l1_lat, struct mem_result *res);
+/* A senior store's line must be owned; called once for each store when it retires (RFO, ME-11). */
+void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, bool non_temporal,
+                   uint64_t now, struct mem_result *res);
+/* Instruction fetch of the 64-byte line of `addr`. */
+void memory__fetch(struct memory *mem, uint64_t addr, uint64_t now, struct mem_result *res);
+/* Software prefetch, clflush: hints; never fail. */
+void memory__prefetch(struct memory *mem, uint64_t addr, uint64_t now);
+void memory__flush_line(struct memory *mem, uint64_t addr, uint64_t now);
+/* Requests waiting at the memory controller at `now` (ExtMemOutstanding of the paper). */
+unsigned memory__outstanding(const struct memory *mem, uint64_t now);
+/* Next time after `now` at which memory__outstanding changes; UINT64_MAX: never. */
+uint64_t memory__next_change(const struct memory *mem, uint64_t now);
+
+/* Plain counts for comparison with cachegrind and for reports. */
+struct memory_counts {
+    uint64_t loads, stores, fetches;
+    uint64_t l1d_load_miss, l1d_store_miss, l1i_miss, l2_miss, l3_miss;
+    uint64_t dtlb_miss, itlb_miss, walks, prefetches;
+};
+void memory__counts(const struct memory *mem, struct memory_counts *counts);
+
+#endif

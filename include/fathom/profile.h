@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A profile: everything a result file holds, in memory. Views read this and nothing else. */
+#ifndef FATHOM_PROFILE_H
+#define FATHOM_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fathom/account.h"
+
+struct status;
+
+/* Strings are owned by the profile. Arrays may be NULL when their count is 0. */
+struct profile_node { /* a tree node, depth first, parents before children */
+    char *name;       /* "L1 Bound" */
+    char *path;       /* "Backend Bound/Memory Bound/L1 Bound" */
+    int level;        /* 1 = top */
+    double value;     /* in `unit`; NAN: not available */
+    char *unit;       /* "% slots", "% clocks" */
+    bool flagged;     /* threshold passed and every ancestor flagged (hierarchical safety) */
+    char *source;     /* "exact" or "simulated counters" ... */
+    char *hint;       /* what to try, for flagged leaves; may be NULL */
+};
+struct profile_tree {
+    char *name; /* "topdown", "topdown-counters" */
+    struct profile_node *node;
+    size_t n_nodes;
+};
+struct profile_component {
+    char *component;
+    double cycles, cpi;
+};
+struct profile_stack {
+    char *name; /* "exact" */
+    struct profile_component *component;
+    size_t n_components;
+};
+struct profile_event {
+    char *name;
+    uint64_t value;
+};
+struct profile_place { /* one executed instruction address */
+    uint64_t addr;     /* in the traced process */
+    int module;        /* index into modules, -1: unknown */
+    uint64_t offset;   /* file offset-based address inside the module (ELF virtual address) */
+    char *text;        /* disassembly */
+    struct site_weight weight;
+    int function; /* index into functions, -1: unknown; set by profile__symbolize */
+};
+struct profile_module {
+    char *path;
+    char *build_id; /* hex or NULL */
+};
+struct profile_function {
+    char *name;     /* demangled; "[unknown]" */
+    int module;     /* -1: unknown */
+    char *file;     /* source file or NULL */
+    int line;       /* 0: unknown */
+    uint64_t entry; /* ELF virtual address; 0: unknown */
+    struct site_weight weight;
+};
+struct profile_count { /* unknown instruction forms, system calls: name and dynamic count */
+    char *name;
+    uint64_t count;
+    char *note; /* example address or consequence; may be NULL */
+};
+struct profile_pair {
+    char *key, *value;
+};
+
+struct profile {
+    char *version;   /* of fathom */
+    char *command;   /* as typed */
+    char *core;      /* name */
+    char *core_text; /* full effective description (core__print) */
+    char *source;    /* "simulated" */
+    char *guest_cpu;
+    int exit_status; /* of the program; 128 + n for signal n */
+    bool complete;   /* false: interrupted or crashed; then `incomplete_why` */
+    char *incomplete_why;
+    uint32_t issue_width;
+    uint64_t instructions, cycles, slots, uops_retired, uops_issued;
+    char *verdict;
+    char *verdict_next; /* what to try */
+    struct profile_tree *tree;
+    size_t n_trees;
+    struct profile_stack *stack;
+    size_t n_stacks;
+    struct profile_event *event;
+    size_t n_events;
+    struct profile_module *module;
+    size_t n_modules;
+    struct profile_place *place;
+    size_t n_places;
+    struct profile_function *function; /* sorted by cycles, descending */
+    size_t n_functions;
+    struct profile_count *unknown;
+    size_t n_unknown;
+    struct profile_count *nondeterminism; /* system calls and instructions that may differ between runs */
+    size_t n_nondeterminism;
+    struct profile_pair *host; /* whatever may differ between machines and runs: time, speed, host name */
+    size_t n_host;
+};
+
+struct profile *profile__new(void);
+void profile__free(struct profile *profile);
+
+/* Resolves places to modules, functions, source lines and sums functions up. `map` are the address
+ * ranges of files mapped into the program, as traced. */
+struct mapping {
+    uint64_t start, end, file_offset;
+    char *path;
+};
+void profile__symbolize(struct profile *profile, const struct mapping *map, size_t n_map);
+
+/* Writes a result file (SQLite) atomically: a crash or full disk leaves the old file or none. */
+int profile__save(const struct profile *profile, const char *path, struct status *st);
+/* NULL and a status naming the file when it is missing, unreadable, foreign or of another version. */
+struct profile *profile__load(const char *path, struct status *st);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cycles per iteration of an endless loop from its cycle reports. */
+#ifndef FATHOM_STEADY_H
+#define FATHOM_STEADY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fathom/report.h"
+
+enum { STEADY_MIN_ITERATIONS = 10, STEADY_MIN_CYCLES = 500 }; /* TP-1 */
+
+/* Retirement of each iteration's last instruction (TP-2). */
+struct steady_iteration {
+    int64_t cycle;
+    unsigned position; /* among the uops retired in that cycle */
+};
+
+struct steady {
+    struct listener listener; /* first member */
+    uint32_t last_site;       /* position of the last instruction in the block */
+    int64_t now;
+    struct steady_iteration *iteration;
+    size_t n, cap; /* iterations that ended */
+    bool partial;  /* a uop of the next one has retired */
+    bool done;     /* TP-1 reached: later reports are ignored */
+};
+
+void steady__init(struct steady *s, uint32_t n_insns);
+void steady__free(struct steady *s);
+/* TP-3, TP-4, not rounded; NAN if no iteration ended. */
+double steady__cycles(const struct steady *s);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steady-state throughput of a loop, PIPELINE.md section 10. */
+#include "fathom/steady.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void ended(struct steady *s, unsigned position)
+{
+    if (s->n == s->cap) {
+        s->cap = s->cap ? 2 * s->cap : 1024;
+        s->iteration = realloc(s->iteration, s->cap * sizeof *s->iteration);
+        if (!s->iteration)
+            abort();
+    }
+    s->iteration[s->n++] = (struct steady_iteration){.cycle = s->now, .position = position};
+    s->partial = false;
+}
+
+static void retired(struct steady *s, const struct cycle_report *r)
+{
+    for (unsigned k = 0; k < r->retired; k++) {
+        bool pair = r->retired_pair >> k & 1, whole = r->retired_high >> k & 1;
+        s->partial = true;
+        if (whole && r->retired_site[k] + (pair ? 1 : 0) == s->last_site)
+            ended(s, k);
+    }
+}
+
+static void consume(struct listener *self, const struct cycle_report *reports, unsigned n)
+{
+    struct steady *s = (struct steady *)self;
+    for (unsigned i = 0; i < n && !s->done; i++) {
+        retired(s, &reports[i]);
+        s->now += reports[i].cycles;
+        s->done = s->now > STEADY_MIN_CYCLES + 1 && s->n + s->partial > STEADY_MIN_ITERATIONS;
+    }
+}
+
+void steady__init(struct steady *s, uint32_t n_insns)
+{
+    memset(s, 0, sizeof *s);
+    s->listener.consume = consume;
+    s->last_site = n_insns - 1;
+}
+
+void steady__free(struct steady *s)
+{
+    free(s->iteration);
+}
+
+double steady__cycles(const struct steady *s)
+{
+    const struct steady_iteration *it = s->iteration;
+    size_t n = s->n + s->partial;
+    if (!s->n)
+        return NAN;
+    size_t last = n >= 2 ? n - 2 : 0, first = n / 2 < last ? n / 2 : last;
+    if (last >= s->n)
+        last = s->n - 1;
+    if (first == last)
+        return (double)it[first].cycle;
+    if (last - first > 10)
+        for (size_t j = last; j + 5 > last; j--)
+            if (it[j].position == it[first].position) {
+                last = j;
+                break;
+            }
+    return (double)(it[last].cycle - it[first].cycle) / (double)(last - first);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The exact slot truth. Invariant, after every batch (TD-7):
+ *     retired + squashed + in_flight + sum of empty == slots == width x cycles
+ */
+#include "fathom/account.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "fathom/core.h"
+
+__attribute__((unused)) static uint64_t truth__owned_slots(const struct truth *truth)
+{
+    uint64_t owned = truth->retired + truth->squashed + truth->in_flight;
+
+    for (unsigned s = 0; s < STALL_COUNT; s++)
+        owned += truth->empty[s];
+    return owned;
+}
+
+/* Issue, retirement and squashing are sums over the batch; only empty slots go to different places. */
+static void truth__consume(struct listener *self, const struct cycle_report *reports, unsigned n)
+{
+    struct truth *truth = (struct truth *)self;
+    const uint32_t width = truth->width;
+    uint64_t cycles = 0, issued = 0, retired = 0, retired_ms = 0, squashed = 0, squashed_clear = 0;
+    unsigned broken = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct cycle_report *r = &reports[i];
+        uint64_t empty = (uint64_t)(width - r->issued) * r->cycles;
+        unsigned stall = r->stall < STALL_COUNT ? r->stall : STALL_NONE;
+
+        broken |= (r->issued > width) | (r->stall >= STALL_COUNT) |
+                  (r->stall == STALL_NONE && r->issued != width) |
+                  (r->cycles != 1 && (r->cycles == 0 || (r->issued | r->retired | r->squashed) != 0));
+        cycles += r->cycles;
+        issued += r->issued;
+        retired += r->retired;
+        retired_ms += r->retired_ms;
+        squashed += r->squashed;
+        squashed_clear += r->squash_clear;
+        truth->empty[stall] += empty;
+        truth->empty_latency[stall] += r->issued == 0 ? empty : 0;
+    }
+    assert(!broken && "a report must name a stall for its empty slots, and idle runs do no work");
+    (void)broken;
+    truth->cycles += cycles;
+    truth->slots += cycles * width;
+    truth->retired += retired;
+    truth->retired_ms += retired_ms;
+    truth->squashed += squashed;
+    truth->squashed_clear += squashed_clear;
+    assert(truth->in_flight + issued >= retired + squashed && "uops left that were never issued");
+    truth->in_flight += issued - retired - squashed;
+    assert(truth__owned_slots(truth) == truth->slots);
+}
+
+void truth__init(struct truth *truth, const struct core *core)
+{
+    assert(core->issue_width > 0);
+    memset(truth, 0, sizeof *truth);
+    truth->listener.consume = truth__consume;
+    truth->width = core->issue_width;
+}
+
+void truth__check(const struct truth *truth)
+{
+    assert(truth->slots == truth->cycles * truth->width);
+    assert(truth__owned_slots(truth) == truth->slots);
+    assert(truth->empty[STALL_NONE] == 0);
+    assert(truth->retired_ms <= truth->retired && truth->squashed_clear <= truth->squashed);
+    for (unsigned s = 0; s < STALL_COUNT; s++)
+        assert(truth->empty_latency[s] <= truth->empty[s]);
+    assert(truth->in_flight == 0 && "the pipeline must be drained before the truth is read (TD-6)");
+    (void)truth;
+}

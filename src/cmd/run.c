@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fathom run: simulate a program, store the result, report it. */
+#include <getopt.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "cmd/simulate.h"
+#include "fathom/profile.h"
+#include "fathom/status.h"
+#include "fathom/view.h"
+
+static const char usage_text[] =
+    "Usage: fathom run [OPTION]... [--] PROGRAM [ARGUMENT]...\n"
+    "Run the unmodified program on a simulated out-of-order core and tell where its cycles go.\n"
+    "The program keeps stdin, stdout, stderr and its exit status; the report goes to stderr.\n"
+    "\n"
+    "  -c, --core NAME|FILE      the core: snb ivb hsw bdw skl (skl), or a description of your own\n"
+    "      --set KEY=VALUE       change one value of the core ('fathom cores show skl' lists them)\n"
+    "  -o, --output FILE         store the result there (PROGRAM.fathom); 'none' stores nothing\n"
+    "      --json FILE           the result as JSON too; '-' is stdout\n"
+    "  -n, --max-instructions N  stop after about N instructions\n"
+    "  -a, --all                 every tree node and stack component, not only what matters\n"
+    "  -l, --level N             the tree down to level N only\n"
+    "      --compare             the exact tree beside the one derived from simulated counters\n"
+    "  -q, --quiet               no report and no progress, only the files\n"
+    "  -h, --help                this text\n"
+    "\n"
+    "Examples:\n"
+    "  fathom run -- ./app input.txt             what is ./app bound by?\n"
+    "  fathom run --core hsw --set rob_entries=512 -- ./app\n"
+    "  fathom run -q -o new.fathom -- gzip -c file >file.gz; fathom report new.fathom --all\n"
+    "\n"
+    "Exit status: the program's; 125 if fathom itself fails, 126 or 127 if the program cannot be run or\n"
+    "is not found, 128 + N if signal N ended it.\n";
+
+enum { OPT_SET = 256, OPT_JSON, OPT_COMPARE };
+
+static const struct option long_options[] = {
+    {"core", required_argument, NULL, 'c'},
+    {"set", required_argument, NULL, OPT_SET},
+    {"output", required_argument, NULL, 'o'},
+    {"json", required_argument, NULL, OPT_JSON},
+    {"all", no_argument, NULL, 'a'},
+    {"level", required_argument, NULL, 'l'},
+    {"compare", no_argument, NULL, OPT_COMPARE},
+    {"quiet", no_argument, NULL, 'q'},
+    {"max-instructions", required_argument, NULL, 'n'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+struct run_options {
+    struct core_options core;
+    struct text_options text;
+    const char *output, *json;
+    uint64_t max_instructions;
+    bool quiet, help;
+};
+
+static int parse(int argc, char **argv, struct run_options *o)
+{
+    struct status st = {0};
+    uint64_t n;
+    int c;
+
+    optind = 0;
+    while ((c = getopt_long(argc, argv, "+c:o:n:al:qh", long_options, NULL)) != -1) {
+        switch (c) {
+        case 'c':
+            o->core.name = optarg;
+            break;
+        case OPT_SET:
+            if (core_options__set(&o->core, optarg, &st))
+                return options__usage_error("run", "%s", st.text);
+            break;
+        case 'o':
+            o->output = optarg;
+            break;
+        case OPT_JSON:
+            o->json = optarg;
+            break;
+        case 'n':
+            if (!text__to_u64(optarg, &o->max_instructions) || !o->max_instructions)
+                return options__usage_error("run", "--max-instructions needs a number from 1 on, not '%s'",
+                                            optarg);
+            break;
+        case 'a':
+            o->text.all = true;
+            break;
+        case 'l':
+            if (!text__to_u64(optarg, &n) || n < 1 || n > 9)
+                return options__usage_error("run", "--level needs a number from 1 to 9, not '%s'", optarg);
+            o->text.level = (int)n;
+            break;
+        case OPT_COMPARE:
+            o->text.compare = true;
+            break;
+        case 'q':
+            o->quiet = true;
+            break;
+        case 'h':
+            o->help = true;
+            return 0;
+        default:
+            return options__usage_error("run", "see the line above");
+        }
+    }
+    if (optind >= argc)
+        return options__usage_error("run", "which program? Give it after the options: fathom run -- ./app");
+    return 0;
+}
+
+/* Before a long run: can the result be stored at all? */
+static int check_writable(const char *path, struct status *st)
+{
+    char *copy = strdup(path);
+    const char *dir = dirname(copy);
+    int rc = 0;
+    if (access(dir, W_OK | X_OK) != 0)
+        rc = status__fail(st, "%s: cannot write into %s: %m; choose another place with -o", path, dir);
+    free(copy);
+    return rc;
+}
+
+static int write_json(const struct profile *p, const char *path, struct status *st)
+{
+    FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    if (!out)
+        return status__fail(st, "%s: cannot be written: %m", path);
+    view__json(p, out);
+    bool bad = ferror(out) != 0;
+    bad |= (out == stdout ? fflush(out) : fclose(out)) != 0;
+    if (bad && out != stdout)
+        unlink(path);
+    return bad ? status__fail(st, "%s: cannot be written: %m", path) : 0;
+}
+
+static int finish(const struct run_options *o, const char *output, const struct profile *p)
+{
+    struct status st = {0};
+    if (!o->quiet)
+        view__text(p, &o->text, stderr);
+    if (p->incomplete_why && o->quiet)
+        fprintf(stderr, "fathom: %s\n", p->incomplete_why);
+    if (output && profile__save(p, output, &st)) {
+        options__fail(&st);
+        return o->output ? EXIT_CODE_TOOL : p->exit_status;
+    }
+    if (output && !o->quiet)
+        fprintf(stderr, "Result: %s (fathom report %s --all shows everything)\n", output, output);
+    if (o->json && write_json(p, o->json, &st))
+        return options__fail(&st);
+    return p->exit_status;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    struct run_options o = {0};
+    struct status st = {0};
+    struct simulate_options so = {0};
+    struct profile *p = NULL;
+    char *output = NULL;
+    int rc = parse(argc, argv, &o);
+
+    if (rc || o.help) {
+        if (o.help)
+            fputs(usage_text, stdout);
+        return rc;
+    }
+    so.argv = argv + optind;
+    so.max_instructions = o.max_instructions;
+    so.quiet = o.quiet;
+    rc = EXIT_CODE_TOOL;
+    if (core_options__load(&o.core, &so.core, &st))
+        goto fail;
+    o.text.color = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
+    if (!o.output || strcmp(o.output, "none") != 0) {
+        char *copy = strdup(so.argv[0]);
+        output = o.output ? strdup(o.output) : text__printf("%s.fathom", basename(copy));
+        free(copy);
+    }
+    if (o.output && output && check_writable(output, &st))
+        goto fail;
+    if (!(p = simulate__program(&so, &st)))
+        goto fail;
+    rc = finish(&o, output, p);
+    goto out;
+fail:
+    rc = options__fail(&st);
+out:
+    profile__free(p);
+    free(output);
+    return rc;
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/simulate.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "base/progress.h"
+#include "base/text.h"
+#include "fathom/account.h"
+#include "fathom/memory.h"
+#include "fathom/pipe.h"
+#include "fathom/predict.h"
+#include "fathom/profile.h"
+#include "fathom/program.h"
+#include "fathom/source.h"
+#include "fathom/status.h"
+#include "fathom/tree.h"
+
+struct simulation {
+    const struct simulate_options *opt;
+    struct isa *isa;
+    struct program *program;
+    struct memory *memory;
+    struct predictor *predictor;
+    struct pipe *pipe;
+    struct truth truth;
+    struct tip tip;
+    struct pmu pmu;
+    struct cpi_stack stack;
+    struct metrics *metrics;
+    struct progress progress;
+    struct program_end end;
+    bool limited; /* stopped at max_instructions */
+    bool failed;  /* the trace broke off */
+};
+
+/* What SIGINT and SIGTERM reach. */
+static struct program *volatile interrupt_target;
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig)
+{
+    interrupted = sig;
+    if (interrupt_target)
+        program__cancel(interrupt_target);
+}
+
+static void catch_interrupts(bool on)
+{
+    struct sigaction act = {.sa_handler = on ? on_interrupt : SIG_DFL, .sa_flags = SA_RESTART};
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+}
+
+static bool should_stop(void *arg)
+{
+    struct simulation *s = arg;
+    if (s->opt->max_instructions && pipe__instructions(s->pipe) >= s->opt->max_instructions) {
+        s->limited = true;
+        return true;
+    }
+    if (progress__due(&s->progress)) {
+        double seconds = progress__seconds(&s->progress), n = (double)pipe__instructions(s->pipe);
+        progress__show(&s->progress, "simulating %s: %.1f M instructions, IPC %.2f, %.1f M instructions/s",
+                       s->opt->core.name, n / 1e6, n / (double)pipe__cycles(s->pipe), n / 1e6 / seconds);
+    }
+    return interrupted != 0;
+}
+
+/* --- setting up and running ------------------------------------------------------------------- */
+
+static int set_up(struct simulation *s, struct status *st)
+{
+    const struct core *core = &s->opt->core;
+    struct memory_options mo = {0};
+
+    if (!(s->isa = isa__open(core, st)) || !(s->memory = memory__new(core, &mo, st)) ||
+        !(s->predictor = predictor__new(core, st)) || !(s->metrics = metrics__builtin("topdown-generic", st)))
+        return -1;
+    struct program_options po = {.argv = s->opt->argv,
+                                 .guest_cpu = core->guest_cpu,
+                                 .isa = s->isa,
+                                 .rep_chunk_bytes = core->slow_256bit_memory ? 16 : 32};
+    if (!(s->program = program__start(&po, st)))
+        return -1;
+    truth__init(&s->truth, core);
+    tip__init(&s->tip, core);
+    pmu__init(&s->pmu, core);
+    cpi_stack__init(&s->stack);
+    struct pipe_config pc = {
+        .core = core,
+        .isa = s->isa,
+        .source = program__source(s->program),
+        .memory = s->memory,
+        .predictor = s->predictor,
+        .listener = {&s->truth.listener, &s->tip.listener, &s->pmu.listener, &s->stack.listener},
+        .n_listeners = 4,
+    };
+    return (s->pipe = pipe__new(&pc, st)) ? 0 : -1;
+}
+
+static void run(struct simulation *s)
+{
+    interrupt_target = s->program;
+    catch_interrupts(true);
+    int rc = pipe__run(s->pipe, UINT64_MAX, should_stop, s);
+    s->failed = rc < 0;
+    if (rc == 0)
+        program__cancel(s->program);
+    program__finish(s->program, &s->end);
+    catch_interrupts(false);
+    interrupt_target = NULL;
+    progress__clear(&s->progress);
+    if (rc == 1)
+        truth__check(&s->truth);
+}
+
+/* --- the profile ------------------------------------------------------------------------------ */
+
+static char *join(char *const *argv)
+{
+    char *all = strdup(argv[0]);
+    for (int i = 1; all && argv[i]; i++) {
+        char *longer = text__printf("%s %s", all, argv[i]);
+        free(all);
+        all = longer;
+    }
+    return all;
+}
+
+static char *core_text(const struct core *core)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    core__print(core, out);
+    fclose(out);
+    return text;
+}
+
+static void add_pair(struct profile *p, const char *key, char *value)
+{
+    p->host = realloc(p->host, (p->n_host + 1) * sizeof *p->host);
+    p->host[p->n_host++] = (struct profile_pair){.key = strdup(key), .value = value};
+}
+
+static void add_host(struct profile *p, const struct simulation *s)
+{
+    struct utsname u;
+    struct rusage self, children;
+    char when[64];
+    time_t now = time(NULL);
+    double seconds = progress__seconds(&s->progress);
+
+    uname(&u);
+    getrusage(RUSAGE_SELF, &self);
+    getrusage(RUSAGE_CHILDREN, &children);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    add_pair(p, "name", strdup(u.nodename));
+    add_pair(p, "kernel", text__printf("%s %s", u.sysname, u.release));
+    add_pair(p, "time", strdup(when));
+    add_pair(p, "seconds", text__printf("%.3f", seconds));
+    add_pair(p, "million_instructions_per_second",
+             text__printf("%.3f", seconds > 0 ? (double)p->instructions / 1e6 / seconds : 0));
+    add_pair(p, "peak_memory_mib", text__printf("%ld", self.ru_maxrss / 1024));
+    add_pair(p, "tracer_peak_memory_mib", text__printf("%ld", children.ru_maxrss / 1024));
+}
+
+static void add_totals(struct profile *p, const struct simulation *s)
+{
+    p->issue_width = s->opt->core.issue_width;
+    p->instructions = s->pmu.sum[PMU_INSTRUCTIONS];
+    p->cycles = s->truth.cycles;
+    p->slots = s->truth.slots;
+    p->uops_retired = s->pmu.sum[PMU_SLOTS_RETIRED];
+    p->uops_issued = s->pmu.sum[PMU_SLOTS_ISSUED];
+}
+
+static void add_events(struct profile *p, const struct simulation *s)
+{
+    p->event = calloc(PMU_EVENTS, sizeof *p->event);
+    for (int e = 0; e < PMU_EVENTS; e++)
+        p->event[p->n_events++] = (struct profile_event){strdup(pmu__event_name(e)), s->pmu.sum[e]};
+}
+
+static void add_stack(struct profile *p, const struct simulation *s)
+{
+    struct profile_stack *t = p->stack = calloc(1, sizeof *t);
+    p->n_stacks = 1;
+    t->name = strdup("exact");
+    t->component = calloc(WAIT_COUNT, sizeof *t->component);
+    for (int w = 0; w < WAIT_COUNT; w++)
+        t->component[t->n_components++] = (struct profile_component){
+            .component = strdup(cpi_stack__component_name(w)),
+            .cycles = (double)s->stack.cycles[w],
+            .cpi = p->instructions ? (double)s->stack.cycles[w] / (double)p->instructions : 0};
+}
+
+static int add_trees(struct profile *p, struct simulation *s, struct status *st)
+{
+    p->tree = calloc(2, sizeof *p->tree);
+    if (tree__from_truth(&s->truth, &s->opt->core, &p->tree[0], st))
+        return -1;
+    p->n_trees = 1;
+    if (metrics__evaluate(s->metrics, "topdown-counters", "simulated counters", pmu__lookup, &s->pmu,
+                          &p->tree[1], st))
+        return -1;
+    p->n_trees = 2;
+    return 0;
+}
+
+static bool worth_keeping(const struct site_weight *w)
+{
+    uint64_t any = w->insns | w->cycles_tip;
+    for (int k = 0; k < PLACE_SLOTS; k++)
+        any |= w->slots[k];
+    return any != 0;
+}
+
+static void add_places(struct profile *p, struct simulation *s)
+{
+    const struct code *code = program__source(s->program)->code;
+    p->place = calloc(s->tip.n_sites + 1, sizeof *p->place);
+    for (uint32_t id = 0; id < s->tip.n_sites; id++) {
+        const struct site_weight *w = &s->tip.site[id];
+        if (!worth_keeping(w))
+            continue;
+        const struct site *site = code__site(code, id);
+        char text[128];
+        isa__format(s->isa, site->insn, site->addr, text, sizeof text);
+        p->place[p->n_places++] =
+            (struct profile_place){.addr = site->addr, .module = -1, .text = strdup(text), .weight = *w};
+    }
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct profile_count *x = a, *y = b;
+    return x->count != y->count ? (x->count < y->count ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+static struct profile_count *find_count(struct profile *p, const char *name)
+{
+    for (size_t i = 0; i < p->n_unknown; i++)
+        if (strcmp(p->unknown[i].name, name) == 0)
+            return &p->unknown[i];
+    p->unknown = realloc(p->unknown, (p->n_unknown + 1) * sizeof *p->unknown);
+    p->unknown[p->n_unknown] = (struct profile_count){.name = strdup(name)};
+    return &p->unknown[p->n_unknown++];
+}
+
+/* Forms without a table row, by dynamic count. */
+static void add_unknown(struct profile *p, struct simulation *s)
+{
+    const struct code *code = program__source(s->program)->code;
+    for (uint32_t id = 0; id < s->tip.n_sites; id++) {
+        const struct site *site = code__site(code, id);
+        if (!s->tip.site[id].insns || !(site->insn->flags & INSN_UNKNOWN))
+            continue;
+        char name[128];
+        isa__form_name(s->isa, site->insn, name, sizeof name);
+        struct profile_count *c = find_count(p, name);
+        c->count += s->tip.site[id].insns;
+        if (!c->note)
+            c->note = text__printf("first at 0x%llx", (unsigned long long)site->addr);
+    }
+    if (p->n_unknown)
+        qsort(p->unknown, p->n_unknown, sizeof *p->unknown, by_count);
+}
+
+static void add_nondeterminism(struct profile *p, struct simulation *s)
+{
+    size_t n;
+    const struct profile_count *c = program__nondeterminism(s->program, &n);
+    p->nondeterminism = calloc(n + 1, sizeof *p->nondeterminism);
+    for (size_t i = 0; i < n; i++)
+        p->nondeterminism[p->n_nondeterminism++] =
+            (struct profile_count){strdup(c[i].name), c[i].count, c[i].note ? strdup(c[i].note) : NULL};
+}
+
+static void add_end(struct profile *p, const struct simulation *s)
+{
+    p->complete = s->end.complete && !s->limited && !interrupted && !s->failed;
+    p->exit_status = s->end.exited ? s->end.exit_status : s->end.signal ? 128 + s->end.signal : 0;
+    if (interrupted) {
+        p->exit_status = 128 + interrupted;
+        p->incomplete_why = text__printf(
+            "interrupted by signal %d: the figures cover what was seen until then", (int)interrupted);
+    } else if (s->limited) {
+        p->exit_status = 0;
+        p->incomplete_why = text__printf("stopped after --max-instructions %llu",
+                                         (unsigned long long)s->opt->max_instructions);
+    } else if (s->failed) {
+        p->exit_status = EXIT_CODE_TOOL;
+        p->incomplete_why = strdup(s->end.why[0] ? s->end.why : program__error(s->program));
+    } else if (s->end.why[0]) {
+        p->incomplete_why = strdup(s->end.why);
+        if (s->end.threaded)
+            p->exit_status = EXIT_CODE_TOOL;
+    }
+}
+
+static int add_verdict(struct profile *p)
+{
+    char sentence[512], next[512];
+    const char *hot = p->n_functions ? p->function[0].name : NULL;
+    tree__verdict(&p->tree[0], hot, sentence, sizeof sentence, next, sizeof next);
+    p->verdict = strdup(sentence);
+    p->verdict_next = strdup(next);
+    return 0;
+}
+
+static struct profile *build_profile(struct simulation *s, struct status *st)
+{
+    struct profile *p = profile__new();
+    size_t n_map;
+    const struct mapping *map = program__mappings(s->program, &n_map);
+
+    p->version = strdup(FATHOM_VERSION);
+    p->command = join(s->opt->argv);
+    p->core = strdup(s->opt->core.name);
+    p->core_text = core_text(&s->opt->core);
+    p->source = strdup("simulated");
+    p->guest_cpu = strdup(s->opt->core.guest_cpu);
+    add_totals(p, s);
+    add_events(p, s);
+    add_stack(p, s);
+    if (add_trees(p, s, st)) {
+        profile__free(p);
+        return NULL;
+    }
+    add_places(p, s);
+    profile__symbolize(p, map, n_map);
+    add_unknown(p, s);
+    add_nondeterminism(p, s);
+    add_end(p, s);
+    add_verdict(p);
+    add_host(p, s);
+    return p;
+}
+
+struct profile *simulate__program(const struct simulate_options *opt, struct status *st)
+{
+    struct profile *p = NULL;
+    struct simulation *s = calloc(1, sizeof *s);
+    if (!s) {
+        status__fail(st, "not enough memory for the accounts");
+        return NULL;
+    }
+    s->opt = opt;
+    progress__init(&s->progress);
+    if (opt->quiet)
+        s->progress.out = NULL;
+    if (set_up(s, st))
+        goto out;
+    run(s);
+    if (!s->truth.cycles || !s->pmu.sum[PMU_INSTRUCTIONS]) {
+        if (s->failed || s->end.why[0])
+            status__fail(st, "%s", s->end.why[0] ? s->end.why : program__error(s->program));
+        else
+            status__fail(st, "nothing was executed");
+        goto out;
+    }
+    p = build_profile(s, st);
+out:
+    pipe__free(s->pipe);
+    program__free(s->program);
+    predictor__free(s->predictor);
+    memory__free(s->memory);
+    metrics__free(s->metrics);
+    tip__free(&s->tip);
+    isa__close(s->isa);
+    free(s);
+    return p;
+}

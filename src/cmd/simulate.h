@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole road for a program: tracer, pipeline, accounts, trees, profile. */
+#ifndef FATHOM_CMD_SIMULATE_H
+#define FATHOM_CMD_SIMULATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fathom/core.h"
+
+struct profile;
+struct status;
+
+struct simulate_options {
+    char *const *argv;
+    struct core core;
+    uint64_t max_instructions; /* stop after about as many; 0: run to the end */
+    bool quiet;                /* no progress line */
+};
+
+/*
+ * Runs the program and returns its profile (owned by the caller), also when it crashed or was
+ * interrupted: then profile->complete is false. NULL and a status when nothing was simulated.
+ */
+struct profile *simulate__program(const struct simulate_options *opt, struct status *st);
+
+#endif

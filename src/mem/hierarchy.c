@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the L1 data cache down to memory: lookups, fills, write-backs, the prefetchers of both levels. */
+#include <stddef.h>
+
+#include "mem/mem.h"
+
+static bool is_demand(enum request why)
+{
+    return why == REQ_LOAD || why == REQ_RFO || why == REQ_CODE;
+}
+
+bool hierarchy__drop(struct memory *mem, uint64_t line)
+{
+    uint64_t words =
+        tags__remove(&mem->l1d, line) | tags__remove(&mem->l2, line) | tags__remove(&mem->l3, line);
+
+    tags__remove(&mem->l1i, line);
+    mem->last_line = NO_KEY;
+    mem->last_fetch = NO_KEY;
+    return (words & TAG_DIRTY) != 0;
+}
+
+/* Puts a line into the L3. What goes out of an inclusive L3 goes out of the whole core (ME-2). */
+static void l3__insert(struct memory *mem, uint64_t line, unsigned flags, uint64_t ready, uint64_t t)
+{
+    uint64_t evicted;
+
+    tags__insert(&mem->l3, line, flags, ready, &evicted);
+    if (evicted == 0)
+        return;
+    bool dirty = (evicted & TAG_DIRTY) != 0;
+    if (mem->l3_inclusive && hierarchy__drop(mem, evicted & ~(uint64_t)TAG_FLAGS))
+        dirty = true;
+    if (dirty)
+        lane__take(&mem->dram_lane, t);
+}
+
+/* A line leaves the L2: dirty ones go to the L3, all of them if it is a victim cache. */
+static void l2__evicted(struct memory *mem, uint64_t word, uint64_t t)
+{
+    bool dirty = (word & TAG_DIRTY) != 0;
+    uint64_t line = word & ~(uint64_t)TAG_FLAGS;
+
+    if (word == 0 || (!dirty && mem->l3_inclusive))
+        return;
+    lane__take(&mem->l3_lane, t);
+    int64_t pos = tags__find(&mem->l3, line);
+    if (pos < 0)
+        l3__insert(mem, line, dirty ? TAG_DIRTY : 0, 0, t);
+    else if (dirty)
+        mem->l3.word[pos] |= TAG_DIRTY;
+}
+
+static void l2__insert(struct memory *mem, uint64_t line, unsigned flags, uint64_t ready, uint64_t t)
+{
+    uint64_t evicted;
+
+    tags__insert(&mem->l2, line, flags, ready, &evicted);
+    l2__evicted(mem, evicted, t);
+}
+
+/* A line leaves the L1D. The L2 need not have it: then it is allocated there. */
+static void l1d__evicted(struct memory *mem, uint64_t word, uint64_t t)
+{
+    uint64_t line = word & ~(uint64_t)TAG_FLAGS;
+
+    if ((word & TAG_DIRTY) == 0)
+        return;
+    lane__take(&mem->l2_lane, t);
+    int64_t pos = tags__find(&mem->l2, line);
+    if (pos >= 0)
+        mem->l2.word[pos] |= TAG_DIRTY;
+    else
+        l2__insert(mem, line, TAG_DIRTY, 0, t);
+}
+
+/* Reads a line from memory; it is at the controller from when the L3 miss is known (paper 3.7). */
+static void dram__read(struct memory *mem, uint64_t t, struct fill *f)
+{
+    uint64_t begin;
+    uint32_t slot = pool__take(&mem->controller, t + mem->l3_lat, &begin);
+
+    begin = lane__take(&mem->dram_lane, begin);
+    f->l3_miss_at = t + mem->l3_lat;
+    f->ready = begin + mem->dram_after_l3_cyc;
+    f->level = MEM_DRAM;
+    mem->controller.free_at[slot] = f->ready;
+    outstanding__add(mem->outstanding, f->l3_miss_at, f->ready, mem->now);
+}
+
+/* The part beyond the L2, from `t` on. Returns flags the line brings along. */
+static unsigned l3__access(struct memory *mem, uint64_t line, uint64_t t, enum request why, struct fill *f)
+{
+    int64_t pos = tags__find(&mem->l3, line);
+
+    if (pos < 0) {
+        if (is_demand(why))
+            ++mem->counts.l3_miss;
+        dram__read(mem, t, f);
+        if (mem->l3_inclusive)
+            l3__insert(mem, line, TAG_PENDING | TAG_FROM_DRAM, f->ready, t);
+        return 0;
+    }
+    f->ready = lane__take(&mem->l3_lane, t) + mem->l3_lat;
+    f->level = MEM_L3;
+    uint64_t arrival = tags__pending(&mem->l3, pos, mem->now);
+    if (arrival > f->ready) {
+        f->l3_miss_at = t + mem->l3_lat;
+        f->ready = arrival;
+        f->level = MEM_DRAM;
+    }
+    tags__settle(&mem->l3, pos, mem->now);
+    tags__touch(&mem->l3, line, pos);
+    if (mem->l3_inclusive)
+        return 0;
+    return (unsigned)tags__remove(&mem->l3, line) & TAG_DIRTY; /* a victim cache gives the line away */
+}
+
+static unsigned pending_flags(const struct fill *f)
+{
+    return TAG_PENDING | (f->level == MEM_DRAM ? TAG_FROM_DRAM : f->level == MEM_L3 ? TAG_FROM_L3 : 0U);
+}
+
+/* Brings a line that is missing into the L2; waits for a super-queue entry. */
+static void l2__miss(struct memory *mem, uint64_t line, uint64_t t, enum request why, struct fill *f)
+{
+    uint64_t start;
+    uint32_t slot = pool__take(&mem->sq, t, &start);
+    unsigned flags = l3__access(mem, line, start, why, f);
+
+    f->l2_miss_at = t + mem->l2_lat;
+    mem->sq.free_at[slot] = f->ready;
+    l2__insert(mem, line, flags | pending_flags(f), f->ready, t);
+}
+
+static void l2__hit(struct memory *mem, uint64_t line, int64_t pos, uint64_t t, struct fill *f)
+{
+    uint64_t arrival = tags__pending(&mem->l2, pos, mem->now);
+
+    f->ready = lane__take(&mem->l2_lane, t) + mem->l2_lat;
+    f->level = MEM_L2;
+    if (arrival > f->ready) { /* a prefetch on its way: the rest of its time is paid (ME-10) */
+        bool dram = (mem->l2.word[pos] & TAG_FROM_DRAM) != 0;
+        f->ready = arrival;
+        f->level = dram ? MEM_DRAM : MEM_L3;
+        f->l2_miss_at = t + mem->l2_lat;
+        f->l3_miss_at = dram && arrival > t + mem->l3_lat ? t + mem->l3_lat : 0;
+    }
+    tags__settle(&mem->l2, pos, mem->now);
+    tags__touch(&mem->l2, line, pos);
+}
+
+enum prefetch_outcome { PREFETCH_PRESENT, PREFETCH_REFUSED, PREFETCH_ISSUED };
+
+/* L2 prefetch: only with a free super-queue entry; into the L3 alone when many are in use (ME-9). */
+static enum prefetch_outcome l2__prefetch(struct memory *mem, uint64_t line, uint64_t t)
+{
+    struct fill f = {0};
+    uint64_t start;
+
+    if (tags__find(&mem->l2, line) >= 0)
+        return PREFETCH_PRESENT;
+    uint32_t busy = pool__busy(&mem->sq, t);
+    if (busy == mem->sq.n)
+        return PREFETCH_REFUSED;
+    if (2 * busy <= mem->sq.n || !mem->l3_inclusive) {
+        l2__miss(mem, line, t, REQ_PREFETCH, &f);
+    } else {
+        if (tags__find(&mem->l3, line) >= 0)
+            return PREFETCH_PRESENT;
+        if (!pool__has_free(&mem->controller, t + mem->l3_lat))
+            return PREFETCH_REFUSED;
+        uint32_t slot = pool__take(&mem->sq, t, &start);
+        l3__access(mem, line, start, REQ_PREFETCH, &f);
+        mem->sq.free_at[slot] = start + mem->l3_lat; /* no data come back to the core */
+    }
+    ++mem->counts.prefetches;
+    return PREFETCH_ISSUED;
+}
+
+void l2__access(struct memory *mem, uint64_t line, uint64_t t, enum request why, struct fill *f)
+{
+    int64_t pos = tags__find(&mem->l2, line);
+
+    f->l2_miss_at = 0;
+    f->l3_miss_at = 0;
+    if (pos >= 0) {
+        l2__hit(mem, line, pos, t, f);
+    } else {
+        if (is_demand(why))
+            ++mem->counts.l2_miss;
+        l2__miss(mem, line, t, why, f);
+    }
+}
+
+/* A fill of the L2 completes its pair of lines. */
+static void l2__adjacent(struct memory *mem, uint64_t line, uint64_t t)
+{
+    if (mem->l2_adjacent)
+        l2__prefetch(mem, line ^ 64, t);
+}
+
+static void l2__stream(struct memory *mem, uint64_t line, uint64_t t)
+{
+    struct stream *s = stream__train(&mem->streams, line);
+    uint64_t wanted;
+
+    for (unsigned n = 0; s != NULL && n < STREAM_PER_ACCESS && stream__peek(s, line, &wanted);) {
+        enum prefetch_outcome outcome = l2__prefetch(mem, wanted, t);
+        if (outcome == PREFETCH_REFUSED)
+            break;
+        stream__advance(s);
+        if (outcome == PREFETCH_ISSUED) {
+            l2__adjacent(mem, wanted, t);
+            ++n;
+        }
+    }
+}
+
+void l2__train(struct memory *mem, uint64_t line, uint64_t t, const struct fill *f)
+{
+    if (f->l2_miss_at != 0)
+        l2__adjacent(mem, line, t);
+    if (mem->l2_streamer)
+        l2__stream(mem, line, t);
+}
+
+static void l1d__miss(struct memory *mem, uint64_t line, uint64_t t, enum request why, struct fill *f)
+{
+    uint64_t start, evicted;
+    uint32_t slot = pool__take(&mem->lfb, t, &start);
+
+    l2__access(mem, line, start, why, f);
+    f->lfb_full = start > t;
+    mem->lfb.free_at[slot] = f->ready;
+    unsigned flags = pending_flags(f) | (why == REQ_RFO ? TAG_DIRTY : 0U);
+    int64_t pos = tags__insert(&mem->l1d, line, flags, f->ready, &evicted);
+    mem->l1d_start[pos] = start;
+    mem->last_line = NO_KEY;
+    l1d__evicted(mem, evicted, t);
+    if (why != REQ_WALK)
+        l2__train(mem, line, start, f);
+}
+
+/* Merged with a miss on its way: known to have missed what that one missed (ME-4). */
+static void l1d__merge(struct memory *mem, int64_t pos, uint64_t t, struct fill *f)
+{
+    uint64_t start = mem->l1d_start[pos];
+    uint64_t l2_at = start + mem->l2_lat;
+    uint64_t l3_at = start + mem->l3_lat;
+
+    f->level = MEM_LFB;
+    f->ready = mem->l1d.ready[pos];
+    if ((mem->l1d.word[pos] & (TAG_FROM_L3 | TAG_FROM_DRAM)) != 0)
+        f->l2_miss_at = l2_at > t ? l2_at : t;
+    if ((mem->l1d.word[pos] & TAG_FROM_DRAM) != 0)
+        f->l3_miss_at = l3_at > t ? l3_at : t;
+}
+
+void l1d__access(struct memory *mem, uint64_t line, uint64_t t, enum request why, struct fill *f)
+{
+    int64_t pos = tags__find(&mem->l1d, line);
+
+    *f = (struct fill){.ready = t + mem->base_lat, .level = MEM_L1};
+    if (pos < 0) {
+        mem->counts.l1d_load_miss += why == REQ_LOAD;
+        mem->counts.l1d_store_miss += why == REQ_RFO;
+        l1d__miss(mem, line, t, why, f);
+        return;
+    }
+    if (tags__pending(&mem->l1d, pos, mem->now) > f->ready)
+        l1d__merge(mem, pos, t, f);
+    tags__settle(&mem->l1d, pos, mem->now);
+    tags__touch(&mem->l1d, line, pos);
+    if (why == REQ_RFO)
+        mem->l1d.word[pos] |= TAG_DIRTY;
+    mem->last_line = (mem->l1d.word[pos] & TAG_PENDING) == 0 ? line : NO_KEY;
+}
+
+void l1d__prefetch(struct memory *mem, uint64_t line, uint64_t t)
+{
+    struct fill f = {0};
+
+    if (tags__find(&mem->l1d, line) >= 0 || !pool__has_free(&mem->lfb, t))
+        return;
+    if (tags__find(&mem->l2, line) < 0 && !pool__has_free(&mem->sq, t))
+        return;
+    ++mem->counts.prefetches;
+    l1d__miss(mem, line, t, REQ_PREFETCH, &f);
+}

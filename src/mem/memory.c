@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory system's face towards the pipeline: loads, stores, fetches, hints. */
+#include "fathom/memory.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "fathom/core.h"
+#include "fathom/status.h"
+#include "mem/mem.h"
+
+enum { PAGE_SHIFT = 12 };
+
+/* ME-3: the widths of a core are peaks; this share of them is sustained. */
+#define L2_SUSTAINED 0.625
+#define L3_SUSTAINED 0.5
+
+static int caches__init(struct memory *mem, const struct core *core, struct status *st)
+{
+    struct {
+        struct tags *tags;
+        uint64_t n;
+        uint32_t ways;
+        bool hashed;
+        const char *name;
+    } table[] = {
+        {&mem->l1i, core->l1i.size_bytes / 64, core->l1i.ways, false, "l1i"},
+        {&mem->l1d, core->l1d.size_bytes / 64, core->l1d.ways, false, "l1d"},
+        {&mem->l2, core->l2.size_bytes / 64, core->l2.ways, false, "l2"},
+        {&mem->l3, core->l3.size_bytes / 64, core->l3.ways, true, "l3"},
+        {&mem->itlb, core->itlb.entries, core->itlb.ways, false, "itlb"},
+        {&mem->dtlb, core->dtlb.entries, core->dtlb.ways, false, "dtlb"},
+        {&mem->stlb, core->stlb.entries, core->stlb.ways, false, "stlb"},
+        {&mem->upper[0], 32, 4, false, "2 MiB paging-structure cache"},
+        {&mem->upper[1], 8, 4, false, "1 GiB paging-structure cache"},
+        {&mem->upper[2], 4, 4, false, "512 GiB paging-structure cache"},
+    };
+
+    for (size_t k = 0; k < sizeof table / sizeof *table; ++k) {
+        char what[96];
+        snprintf(what, sizeof what, "core %s: %s", core->name, table[k].name);
+        if (tags__init(table[k].tags, table[k].n, table[k].ways, table[k].hashed, what, st) != 0)
+            return -1;
+    }
+    mem->l1d_start = calloc(core->l1d.size_bytes / 64, sizeof *mem->l1d_start);
+    mem->outstanding = calloc(1, sizeof *mem->outstanding);
+    if (mem->l1d_start == NULL || mem->outstanding == NULL)
+        return status__fail(st, "core %s: no memory for the cache model; use smaller caches", core->name);
+    return 0;
+}
+
+static int pools__init(struct memory *mem, const struct core *core, struct status *st)
+{
+    struct {
+        struct pool *pool;
+        uint32_t n;
+        const char *key;
+    } table[] = {
+        {&mem->lfb, core->lfb_entries, "lfb_entries"},
+        {&mem->sq, core->sq_entries, "sq_entries"},
+        {&mem->controller, core->mem_queue_entries, "mem_queue_entries"},
+        {&mem->walkers, core->page_walkers, "page_walkers"},
+    };
+
+    for (size_t k = 0; k < sizeof table / sizeof *table; ++k) {
+        if (table[k].n == 0 || table[k].n > POOL_MAX)
+            return status__fail(st, "core %s: %s is %u; the memory model takes 1 to %d", core->name,
+                                table[k].key, table[k].n, POOL_MAX);
+        table[k].pool->n = table[k].n;
+    }
+    return 0;
+}
+
+static int latencies__init(struct memory *mem, const struct core *core, struct status *st)
+{
+    double dram_cyc = core->dram_lat_ns * core->freq_ghz;
+
+    if (core->l1d.lat_cyc == 0 || core->l2.lat_cyc <= core->l1d.lat_cyc ||
+        core->l3.lat_cyc <= core->l2.lat_cyc || dram_cyc < core->l3.lat_cyc + 1.0 || dram_cyc > 1e6)
+        return status__fail(st,
+                            "core %s: latencies of l1d (%u), l2 (%u), l3 (%u) and DRAM (%.0f cycles) must "
+                            "rise from level to level",
+                            core->name, core->l1d.lat_cyc, core->l2.lat_cyc, core->l3.lat_cyc, dram_cyc);
+    if (core->l2_l1_bytes_cyc == 0 || core->l3_l2_bytes_cyc == 0 || core->dram_bandwidth_gbs < 0.01)
+        return status__fail(st,
+                            "core %s: l2_l1_bytes_cyc, l3_l2_bytes_cyc and dram_bandwidth_gbs must be "
+                            "above 0",
+                            core->name);
+    mem->base_lat = core->l1d.lat_cyc;
+    mem->l2_lat = core->l2.lat_cyc;
+    mem->l3_lat = core->l3.lat_cyc;
+    mem->dram_after_l3_cyc = (uint32_t)(dram_cyc + 0.5) - core->l3.lat_cyc;
+    mem->stlb_hit_cyc = core->stlb_hit_cyc;
+    mem->split_load_cyc = core->split_load_cyc;
+    mem->split_page_cyc = core->split_page_cyc;
+    lane__init(&mem->l2_lane, 64.0 / (L2_SUSTAINED * core->l2_l1_bytes_cyc));
+    lane__init(&mem->l3_lane, 64.0 / (L3_SUSTAINED * core->l3_l2_bytes_cyc));
+    lane__init(&mem->dram_lane, 64.0 * core->freq_ghz / core->dram_bandwidth_gbs);
+    return 0;
+}
+
+struct memory *memory__new(const struct core *core, const struct memory_options *opt, struct status *st)
+{
+    static const struct memory_options none;
+    struct memory *mem = calloc(1, sizeof *mem);
+    int failed = -1;
+
+    if (opt == NULL)
+        opt = &none;
+    if (mem == NULL) {
+        status__fail(st, "core %s: no memory for the cache model; free some", core->name);
+        return NULL;
+    }
+    mem->last_line = mem->last_dpage = mem->last_fetch = mem->last_ipage = NO_KEY;
+    for (unsigned k = 0; k < WC_LINES; ++k)
+        mem->wc_line[k] = NO_KEY;
+    mem->perfect = opt->perfect;
+    mem->no_tlb = opt->no_tlb || opt->perfect;
+    mem->l1_next = core->prefetch_l1_next && !opt->no_prefetch && !opt->perfect;
+    mem->l1_ip = core->prefetch_l1_ip && !opt->no_prefetch && !opt->perfect;
+    mem->l2_adjacent = core->prefetch_l2_adjacent && !opt->no_prefetch;
+    mem->l2_streamer = core->prefetch_l2_streamer && !opt->no_prefetch;
+    mem->l3_inclusive = core->l3_inclusive;
+    if (caches__init(mem, core, st) != 0 || pools__init(mem, core, st) != 0 ||
+        latencies__init(mem, core, st) != 0)
+        goto out;
+    failed = 0;
+out:
+    if (failed != 0) {
+        memory__free(mem);
+        mem = NULL;
+    }
+    return mem;
+}
+
+void memory__free(struct memory *mem)
+{
+    if (mem == NULL)
+        return;
+    struct tags *all[] = {&mem->l1i,  &mem->l1d,  &mem->l2,       &mem->l3,       &mem->itlb,
+                          &mem->dtlb, &mem->stlb, &mem->upper[0], &mem->upper[1], &mem->upper[2]};
+    for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
+        tags__fini(all[k]);
+    free(mem->l1d_start);
+    free(mem->outstanding);
+    free(mem);
+}
+
+/* Every entry point: time never goes back. */
+static inline void memory__clock(struct memory *mem, uint64_t now)
+{
+    if (now > mem->now)
+        mem->now = now;
+}
+
+static inline uint64_t data__translate(struct memory *mem, uint64_t addr, uint64_t now)
+{
+    uint64_t page = addr >> PAGE_SHIFT;
+
+    if (page == mem->last_dpage || mem->no_tlb)
+        return now;
+    uint64_t t = tlb__translate(mem, &mem->dtlb, page, now, &mem->counts.dtlb_miss);
+    mem->last_dpage = t == now ? page : NO_KEY;
+    return t;
+}
+
+/* The L1 prefetchers see every load (ME-8). */
+static inline void load__train(struct memory *mem, uint64_t ip, uint64_t addr, uint64_t line, uint64_t now)
+{
+    if (mem->l1_ip) {
+        uint64_t target = stride__train(&mem->strides, ip, addr) & ~(uint64_t)63;
+        if (target != line)
+            l1d__prefetch(mem, target, now);
+    }
+    if (mem->l1_next && recent__train(&mem->recent, line))
+        l1d__prefetch(mem, line + 64, now);
+}
+
+/* The part of a load or store in one line. */
+static void data__access(struct memory *mem, uint64_t addr, uint64_t now, enum request why,
+                         struct mem_result *res)
+{
+    uint64_t t = data__translate(mem, addr, now);
+    struct fill f;
+
+    l1d__access(mem, addr & ~(uint64_t)63, t, why, &f);
+    *res = (struct mem_result){.ready = f.ready,
+                               .l2_miss_at = f.l2_miss_at,
+                               .l3_miss_at = f.l3_miss_at,
+                               .tlb_until = t > now ? t : 0,
+                               .level = f.level,
+                               .lfb_full = f.lfb_full};
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Both halves of a split access: the whole is as late and as far away as the worse half. */
+static void result__merge(struct mem_result *res, const struct mem_result *other)
+{
+    res->ready = later(res->ready, other->ready);
+    res->l2_miss_at = later(res->l2_miss_at, other->l2_miss_at);
+    res->l3_miss_at = later(res->l3_miss_at, other->l3_miss_at);
+    res->tlb_until = later(res->tlb_until, other->tlb_until);
+    res->lfb_full |= other->lfb_full;
+    if (other->level > res->level)
+        res->level = other->level;
+}
+
+/* 0: inside a line, 1: two lines, 2: two pages. */
+static unsigned split_of(uint64_t addr, unsigned size)
+{
+    if ((addr & 63) + size <= 64)
+        return 0;
+    return ((addr ^ (addr + size - 1)) >> PAGE_SHIFT) != 0 ? 2 : 1;
+}
+
+static void result__hit(struct mem_result *res, uint64_t ready)
+{
+    *res = (struct mem_result){.ready = ready, .level = MEM_L1};
+}
+
+/* Any load that is not a plain repeat of the line before. */
+static void load__slow(struct memory *mem, uint64_t addr, unsigned size, uint64_t now, unsigned l1_lat,
+                       struct mem_result *res)
+{
+    unsigned split = split_of(addr, size);
+
+    if (mem->perfect) {
+        result__hit(res, now + l1_lat);
+    } else {
+        data__access(mem, addr, now, REQ_LOAD, res);
+        if (split != 0) {
+            struct mem_result half;
+            data__access(mem, (addr | 63) + 1, now, REQ_LOAD, &half);
+            result__merge(res, &half);
+        }
+        res->ready = res->ready + l1_lat - mem->base_lat;
+    }
+    res->split = (uint8_t)split;
+    if (split != 0) /* EX-12 */
+        res->ready += split == 2 ? mem->split_page_cyc : mem->split_load_cyc;
+}
+
+void memory__load(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, uint64_t now,
+                  unsigned l1_lat, struct mem_result *res)
+{
+    uint64_t line = addr & ~(uint64_t)63;
+
+    memory__clock(mem, now);
+    ++mem->counts.loads;
+    if (line == mem->last_line && (addr & 63) + size <= 64 &&
+        (addr >> PAGE_SHIFT == mem->last_dpage || mem->no_tlb))
+        result__hit(res, now + l1_lat);
+    else
+        load__slow(mem, addr, size, now, l1_lat, res);
+    load__train(mem, ip, addr, line, now);
+}
+
+/* A non-temporal store fills a write-combining buffer, one of the fill buffers (ME-4); the line goes
+ * to memory past the caches. The buffer is busy until the channel has taken the line. */
+static void store__non_temporal(struct memory *mem, uint64_t line, uint64_t t, struct mem_result *res)
+{
+    uint64_t start;
+
+    res->level = MEM_LFB;
+    res->ready = t;
+    for (unsigned k = 0; k < WC_LINES; ++k)
+        if (mem->wc_line[k] == line)
+            return;
+    mem->wc_line[mem->wc_next++ % WC_LINES] = line;
+    uint32_t slot = pool__take(&mem->lfb, t, &start);
+    mem->lfb.free_at[slot] = lane__take(&mem->dram_lane, start + mem->l3_lat);
+    hierarchy__drop(mem, line);
+    res->lfb_full = start > t;
+    res->ready = start;
+    res->level = MEM_DRAM;
+}
+
+static void store__line(struct memory *mem, uint64_t addr, bool non_temporal, uint64_t now,
+                        struct mem_result *res)
+{
+    if (non_temporal) {
+        uint64_t t = data__translate(mem, addr, now);
+        *res = (struct mem_result){.tlb_until = t > now ? t : 0};
+        store__non_temporal(mem, addr & ~(uint64_t)63, t, res);
+    } else {
+        data__access(mem, addr, now, REQ_RFO, res);
+        res->ready -= mem->base_lat; /* fill times count up to the use of a load */
+    }
+}
+
+void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, bool non_temporal,
+                   uint64_t now, struct mem_result *res)
+{
+    unsigned split = split_of(addr, size);
+
+    (void)ip;
+    memory__clock(mem, now);
+    ++mem->counts.stores;
+    if (mem->perfect) {
+        result__hit(res, now);
+    } else {
+        store__line(mem, addr, non_temporal, now, res);
+        if (split != 0) {
+            struct mem_result half;
+            store__line(mem, (addr | 63) + 1, non_temporal, now, &half);
+            result__merge(res, &half);
+        }
+    }
+    res->split = (uint8_t)split;
+    if (split != 0) /* EX-12: two commit cycles; a page split costs as much as for a load */
+        res->ready += split == 2 ? mem->split_page_cyc : 1;
+}
+
+static uint64_t code__translate(struct memory *mem, uint64_t addr, uint64_t now)
+{
+    uint64_t page = addr >> PAGE_SHIFT;
+
+    if (page == mem->last_ipage || mem->no_tlb)
+        return now;
+    uint64_t t = tlb__translate(mem, &mem->itlb, page, now, &mem->counts.itlb_miss);
+    mem->last_ipage = t == now ? page : NO_KEY;
+    return t;
+}
+
+static void fetch__miss(struct memory *mem, uint64_t line, uint64_t t, struct mem_result *res)
+{
+    struct fill f = {0};
+    uint64_t evicted;
+
+    ++mem->counts.l1i_miss;
+    l2__access(mem, line, t, REQ_CODE, &f);
+    res->ready = f.ready - mem->base_lat;
+    res->l2_miss_at = f.l2_miss_at;
+    res->l3_miss_at = f.l3_miss_at;
+    res->level = f.level;
+    tags__insert(&mem->l1i, line, TAG_PENDING, res->ready, &evicted);
+    mem->last_fetch = NO_KEY;
+    l2__train(mem, line, t, &f);
+}
+
+void memory__fetch(struct memory *mem, uint64_t addr, uint64_t now, struct mem_result *res)
+{
+    uint64_t line = addr & ~(uint64_t)63;
+
+    memory__clock(mem, now);
+    ++mem->counts.fetches;
+    result__hit(res, now);
+    if ((line == mem->last_fetch && (addr >> PAGE_SHIFT == mem->last_ipage || mem->no_tlb)) || mem->perfect)
+        return;
+    uint64_t t = code__translate(mem, addr, now);
+    int64_t pos = tags__find(&mem->l1i, line);
+    res->tlb_until = t > now ? t : 0;
+    res->ready = t;
+    if (pos < 0) {
+        fetch__miss(mem, line, t, res);
+        return;
+    }
+    uint64_t arrival = tags__pending(&mem->l1i, pos, now);
+    if (arrival > t) {
+        res->ready = arrival;
+        res->level = MEM_LFB;
+    }
+    tags__settle(&mem->l1i, pos, now);
+    tags__touch(&mem->l1i, line, pos);
+    mem->last_fetch = (mem->l1i.word[pos] & TAG_PENDING) == 0 ? line : NO_KEY;
+}
+
+void memory__prefetch(struct memory *mem, uint64_t addr, uint64_t now)
+{
+    struct mem_result res;
+
+    memory__clock(mem, now);
+    if (!mem->perfect)
+        data__access(mem, addr, now, REQ_SOFTWARE, &res);
+}
+
+void memory__flush_line(struct memory *mem, uint64_t addr, uint64_t now)
+{
+    memory__clock(mem, now);
+    if (hierarchy__drop(mem, addr & ~(uint64_t)63))
+        lane__take(&mem->dram_lane, now);
+}
+
+unsigned memory__outstanding(const struct memory *mem, uint64_t now)
+{
+    return outstanding__count(mem->outstanding, now);
+}
+
+uint64_t memory__next_change(const struct memory *mem, uint64_t now)
+{
+    return outstanding__next_change(mem->outstanding, now);
+}
+
+void memory__counts(const struct memory *mem, struct memory_counts *counts)
+{
+    *counts = mem->counts;
+}

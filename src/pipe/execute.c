@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Execution: completion times (EX-5), loads, stores and forwarding (EX-13, EX-21, EX-22), commit of
+ * senior stores (ME-11). */
+#include "pipe/state.h"
+
+/* --- loads in flight, for the MemStalls events ------------------------------------------------- */
+
+static void change(struct pipe *p, int64_t when, int any, int l1, int l2, int l3)
+{
+    if (when - p->now >= WHEEL)
+        when = p->now + WHEEL - 1;
+    unsigned b = (unsigned)when & (WHEEL - 1);
+    if (when <= p->now) {
+        p->pending.any = (int16_t)(p->pending.any + any);
+        p->pending.l1 = (int16_t)(p->pending.l1 + l1);
+        p->pending.l2 = (int16_t)(p->pending.l2 + l2);
+        p->pending.l3 = (int16_t)(p->pending.l3 + l3);
+        return;
+    }
+    p->pending_change[b].any = (int16_t)(p->pending_change[b].any + any);
+    p->pending_change[b].l1 = (int16_t)(p->pending_change[b].l1 + l1);
+    p->pending_change[b].l2 = (int16_t)(p->pending_change[b].l2 + l2);
+    p->pending_change[b].l3 = (int16_t)(p->pending_change[b].l3 + l3);
+    p->pending_used[b / 64] |= 1ull << b % 64;
+}
+
+void execute__tick(struct pipe *p)
+{
+    unsigned b = (unsigned)p->now & (WHEEL - 1);
+    if (!(p->pending_used[b / 64] >> b % 64 & 1))
+        return;
+    p->pending_used[b / 64] &= ~(1ull << b % 64);
+    p->pending.any = (int16_t)(p->pending.any + p->pending_change[b].any);
+    p->pending.l1 = (int16_t)(p->pending.l1 + p->pending_change[b].l1);
+    p->pending.l2 = (int16_t)(p->pending.l2 + p->pending_change[b].l2);
+    p->pending.l3 = (int16_t)(p->pending.l3 + p->pending_change[b].l3);
+    p->pending_change[b].any = p->pending_change[b].l1 = p->pending_change[b].l2 = p->pending_change[b].l3 =
+        0;
+}
+
+/* A demand load is outstanding until `ready`, and known to have missed a level from that level's
+ * lookup on. Wrong-path and forwarded loads have missed nothing. */
+static void note_load(struct pipe *p, int64_t ready, const struct mem_result *r)
+{
+    change(p, ready, -1, 0, 0, 0);
+    if (!r || r->level == MEM_L1)
+        return;
+    int64_t l1 = p->now + LOAD_LATENCY;
+    if (l1 < ready) {
+        change(p, l1, 0, 1, 0, 0);
+        change(p, ready, 0, -1, 0, 0);
+    }
+    if (r->l2_miss_at && (int64_t)r->l2_miss_at < ready) {
+        change(p, (int64_t)r->l2_miss_at, 0, 0, 1, 0);
+        change(p, ready, 0, 0, -1, 0);
+    }
+    if (r->l3_miss_at && (int64_t)r->l3_miss_at < ready) {
+        change(p, (int64_t)r->l3_miss_at, 0, 0, 0, 1);
+        change(p, ready, 0, 0, 0, -1);
+    }
+}
+
+/* --- stores in flight ------------------------------------------------------------------------- */
+
+static unsigned granules(uint64_t addr, unsigned size, uint64_t *first)
+{
+    *first = addr / 8;
+    return (unsigned)((addr + (size ? size : 1) - 1) / 8 - addr / 8 + 1);
+}
+
+static void filter_add(struct pipe *p, const struct store_entry *s, int n)
+{
+    uint64_t g;
+    for (unsigned k = granules(s->addr, s->size, &g); s->known && k; k--, g++)
+        p->store_filter[g % STORE_FILTER] = (uint16_t)(p->store_filter[g % STORE_FILTER] + n);
+}
+
+/* The youngest older store that overlaps; 0: none in flight. */
+uint64_t execute__match_store(struct pipe *p, const struct access *a)
+{
+    uint64_t g;
+    bool maybe = false;
+    for (unsigned k = granules(a->addr, a->size_bytes, &g); k; k--, g++)
+        maybe |= p->store_filter[g % STORE_FILTER] != 0;
+    if (!maybe)
+        return 0;
+    for (uint64_t i = p->store_tail; i-- > p->store_head;) {
+        const struct store_entry *s = pipe__store(p, i);
+        if (s->known && a->addr < s->addr + s->size && s->addr < a->addr + a->size_bytes)
+            return i;
+    }
+    return 0;
+}
+
+uint64_t execute__new_store(struct pipe *p, struct duop *sta, const struct access *a, uint64_t ip, bool nt)
+{
+    uint64_t i = p->store_tail++;
+    struct store_entry *s = pipe__store(p, i);
+    *s = (struct store_entry){.uop = sta->seq,
+                              .ip = ip,
+                              .addr_ready = CYCLE_NEVER,
+                              .data_ready = CYCLE_NEVER,
+                              .commit_at = CYCLE_NEVER,
+                              .non_temporal = nt};
+    if (a) {
+        s->addr = a->addr;
+        s->size = a->size_bytes;
+        s->known = true;
+    }
+    filter_add(p, s, 1);
+    p->stores_used++;
+    return i;
+}
+
+void execute__drop_stores(struct pipe *p, uint64_t first)
+{
+    while (p->store_tail > first) {
+        filter_add(p, pipe__store(p, --p->store_tail), -1);
+        p->stores_used--;
+    }
+}
+
+/* --- loads ------------------------------------------------------------------------------------ */
+
+static void load_done(struct pipe *p, struct duop *u, int64_t ready)
+{
+    u->base = ready - LOAD_LATENCY;
+    u->flags |= DUOP_KNOWN;
+    u->done_at = max_cycle(p->now + 2, ready);
+    if (u->tp_cyc)
+        u->done_at = max_cycle(u->done_at, p->now + u->tp_cyc);
+    schedule__wake(p, u);
+}
+
+static int64_t load_latency(const struct duop *u)
+{
+    return u->flags & DUOP_FAST_LOAD ? LOAD_LATENCY - 1 : LOAD_LATENCY;
+}
+
+static bool contains(const struct store_entry *s, const struct access *a)
+{
+    return s->addr <= a->addr && a->addr + a->size_bytes <= s->addr + s->size;
+}
+
+/* When the store's data reaches the load; CYCLE_NEVER: not known yet. */
+static int64_t forwarded_at(const struct pipe *p, const struct duop *u, const struct store_entry *s)
+{
+    if (!contains(s, u->access)) /* EX-22 */
+        return s->commit_at == CYCLE_NEVER ? CYCLE_NEVER : s->commit_at + p->core->store_forward_blocked_cyc;
+    if (s->addr_ready == CYCLE_NEVER || s->data_ready == CYCLE_NEVER)
+        return CYCLE_NEVER;
+    return max_cycle(s->addr_ready, s->data_ready) + p->core->store_forward_cyc; /* EX-13 */
+}
+
+static void wake_loads(struct pipe *p, struct store_entry *s)
+{
+    unsigned i = s->waiting;
+    s->waiting = 0;
+    while (i) {
+        struct duop *u = &p->uop[i - 1];
+        i = u->next;
+        if (u->flags & DUOP_DEAD)
+            continue;
+        int64_t t = forwarded_at(p, u, s);
+        if (t == CYCLE_NEVER) {
+            u->next = s->waiting;
+            s->waiting = (uint16_t)((u->seq & (UOP_RING - 1)) + 1);
+            continue;
+        }
+        /* u->ready keeps the earliest moment from the load's own dispatch */
+        int64_t ready = max_cycle(u->ready, t);
+        note_load(p, ready, NULL);
+        load_done(p, u, ready);
+    }
+}
+
+static void load(struct pipe *p, struct duop *u)
+{
+    struct mem_result r = {.level = MEM_L1};
+    int64_t ready = p->now + load_latency(u);
+
+    change(p, p->now, 1, 0, 0, 0);
+    u->level = MEM_L1;
+    if (u->store >= p->store_head && u->store) {
+        struct store_entry *s = pipe__store(p, u->store);
+        int64_t t = forwarded_at(p, u, s);
+        if (t == CYCLE_NEVER) {
+            u->ready = ready;
+            u->next = s->waiting;
+            s->waiting = (uint16_t)((u->seq & (UOP_RING - 1)) + 1);
+            return;
+        }
+        ready = max_cycle(ready, t);
+        note_load(p, ready, NULL);
+    } else if (p->memory && u->access) {
+        memory__load(p->memory, pipe__fetched(p, u->fetched)->addr, u->access->addr, u->access->size_bytes,
+                     (uint64_t)p->now, (unsigned)load_latency(u), &r);
+        ready = (int64_t)r.ready;
+        u->level = r.level;
+        u->waits_for = r.l3_miss_at ? MEM_DRAM : r.l2_miss_at ? MEM_L3 : r.level;
+        u->tlb_until = (int64_t)r.tlb_until;
+        note_load(p, ready, &r);
+        if (r.level >= MEM_L3 || r.level == MEM_LFB)
+            p->mem_change_at = p->now;
+    } else {
+        note_load(p, ready, NULL);
+    }
+    load_done(p, u, ready);
+}
+
+/* --- dispatch --------------------------------------------------------------------------------- */
+
+void execute__dispatch(struct pipe *p, struct duop *u)
+{
+    if (u->t->kind == UOP_LOAD) {
+        load(p, u);
+        return;
+    }
+    u->base = p->now;
+    u->flags |= DUOP_KNOWN;
+    u->done_at = max_cycle(p->now + 2, p->now + u->t->max_lat);
+    if (u->tp_cyc)
+        u->done_at = max_cycle(u->done_at, p->now + u->tp_cyc);
+    if (u->t->kind == UOP_STA) {
+        u->done_at = max_cycle(u->done_at, p->now + 5);
+        if (u->store) {
+            pipe__store(p, u->store)->addr_ready = p->now + 5;
+            wake_loads(p, pipe__store(p, u->store));
+        }
+    } else if (u->t->kind == UOP_STD && u->store) {
+        pipe__store(p, u->store)->data_ready = p->now + 1;
+        wake_loads(p, pipe__store(p, u->store));
+    }
+    if (u->flags & DUOP_RESOLVES)
+        p->flush_at = p->now + 1; /* BP-2 */
+    schedule__wake(p, u);
+}
+
+/* --- commit ----------------------------------------------------------------------------------- */
+
+/* The store becomes senior: it commits in order, one a cycle, once its line is owned. */
+void execute__retire_store(struct pipe *p, struct store_entry *s)
+{
+    int64_t owned = p->now + 1;
+    if (p->memory && s->known) {
+        struct mem_result r;
+        memory__store(p->memory, s->ip, s->addr, s->size, s->non_temporal, (uint64_t)p->now, &r);
+        owned = max_cycle(owned, (int64_t)r.ready);
+        p->mem_change_at = p->now;
+    }
+    s->commit_at = max_cycle(owned, p->last_commit + 1);
+    p->last_commit = s->commit_at;
+    if (s->waiting)
+        wake_loads(p, s);
+}
+
+void execute__commit(struct pipe *p)
+{
+    while (p->store_head < p->store_retired && pipe__store(p, p->store_head)->commit_at <= p->now) {
+        filter_add(p, pipe__store(p, p->store_head), -1);
+        p->store_head++;
+        p->stores_used--;
+    }
+}

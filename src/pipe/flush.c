@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Recovery from a mispredicted branch, BP-3, BP-4: everything younger goes, the rename map comes back
+ * from the checkpoint, fetch restarts at the right address. */
+#include "pipe/state.h"
+
+static void squash_uops(struct pipe *p)
+{
+    for (uint64_t s = p->saved_uop_tail; s < p->uop_tail; s++) {
+        struct duop *u = pipe__uop(p, s);
+        if (u->flags & DUOP_DEAD || s < p->uop_head)
+            continue;
+        schedule__drop(p, u);
+        u->flags |= DUOP_DEAD;
+        p->fences_in_flight -= u->fence != 0;
+        if (u->t->kind == UOP_LOAD) {
+            p->loads_used--;
+            if (u->state == DUOP_DISPATCHED && !(u->flags & DUOP_KNOWN))
+                p->pending.any--;
+        }
+    }
+    while (p->store_tail > p->store_retired && pipe__store(p, p->store_tail - 1)->uop >= p->saved_uop_tail)
+        execute__drop_stores(p, p->store_tail - 1);
+}
+
+static void squash_rob(struct pipe *p)
+{
+    while (p->rob_tail > p->rob_head) {
+        const struct rob_entry *e = pipe__rob(p, p->rob_tail - 1);
+        if (!(e->flags & ROB_WRONG))
+            break;
+        p->prf_int_free += e->n_int;
+        p->prf_vec_free += e->n_vec;
+        p->cur.squashed++;
+        p->rob_tail--;
+    }
+}
+
+static void squash_frontend(struct pipe *p)
+{
+    while (predecode__iq_used(p) && p->iq[(p->iq_tail - 1) % IQ_RING] >= p->saved_fetched)
+        p->iq_tail--;
+    while (idq__used(p) && p->idq[(p->idq_tail - 1) % IDQ_RING].fetched >= p->saved_fetched)
+        p->idq_tail--;
+    p->planned = p->delivered = p->pre_first = p->saved_fetched;
+    predecode__reset(p);
+    p->ms_busy = false;
+    p->dsb_lam = 0;
+    p->dsb_cut = p->dsb_switch = false;
+    p->bubble_until = 0;
+    p->build.open = false;
+    p->plan_held = p->wrong_dead_end = p->on_wrong_path = false;
+    p->after_taken = true;
+    p->lsd_active = false;
+    p->lsd_repeats = 0;
+    p->lsd_candidate_len = p->lsd_candidate_lams = 0;
+    p->lsd_candidate_ok = true;
+    p->lsd_hash = 0;
+}
+
+void flush__step(struct pipe *p)
+{
+    if (p->now < p->flush_at)
+        return;
+    p->flush_at = CYCLE_NEVER;
+    p->recovery_site = pipe__fetched(p, p->saved_fetched - 1)->site;
+    squash_uops(p);
+    squash_rob(p);
+    squash_frontend(p);
+    p->stack = p->stack_saved;
+    p->ren = p->ren_saved;
+    p->ren_insn = 0;
+    p->resume_at = p->now + (int64_t)p->core->resteer_cyc;
+    p->blocked_until = p->now + (int64_t)p->core->recovery_cyc;
+    p->resteer = STALL_FE_RESTEER_MISPREDICT;
+}

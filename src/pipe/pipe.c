@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One cycle after the other, in the order of CY-1 to CY-5; identical idle cycles in one step. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fathom/status.h"
+#include "pipe/state.h"
+
+enum { ENDLESS_FETCHED = 4096, PROGRAM_FETCHED = 1024, ENDLESS_DSB_SETS = 2048, FORMS = 65536 };
+
+static bool allocate(struct pipe *p)
+{
+    uint64_t fetched = p->endless ? ENDLESS_FETCHED : PROGRAM_FETCHED;
+    p->dsb_sets = p->endless ? ENDLESS_DSB_SETS : p->core->dsb_sets;
+    p->dsb_records = p->core->dsb_ways;
+    p->fetched_mask = fetched - 1;
+    p->fetched = calloc(fetched, sizeof *p->fetched);
+    p->buffer = calloc(1, sizeof *p->buffer);
+    p->wrong = calloc(WRONG_RING, sizeof *p->wrong);
+    p->dsb = calloc((size_t)p->dsb_sets * p->dsb_records, sizeof *p->dsb);
+    p->uncacheable = malloc(4096 * sizeof *p->uncacheable);
+    p->tp_free_at = calloc(FORMS, sizeof *p->tp_free_at);
+    if (p->uops && !(p->trace = calloc(UOP_RING, sizeof *p->trace)))
+        return false;
+    p->pending_change = calloc(WHEEL, sizeof *p->pending_change);
+    return p->fetched && p->buffer && p->wrong && p->dsb && p->uncacheable && p->tp_free_at &&
+           p->pending_change;
+}
+
+static void init(struct pipe *p)
+{
+    memset(p->uncacheable, 0xff, 4096 * sizeof *p->uncacheable);
+    p->width = p->core->issue_width;
+    p->retire_width = p->core->retire_width;
+    p->n_ports = p->core->ports;
+    p->uop_head = p->uop_tail = 1; /* 0 in a value: ready long ago */
+    p->store_head = p->store_tail = p->store_retired = 1;
+    p->p4_blocked_at = -1;
+    p->recovery_site = REPORT_NO_SITE;
+    p->prf_int_free = (int32_t)p->core->prf_int - 26;
+    p->prf_vec_free = (int32_t)p->core->prf_vec - 26;
+    p->lsd_candidate_ok = true;
+    fetch__init(p);
+    rename__init(p);
+    if (!p->endless || p->unrolled)
+        return;
+    fetch__warm(p);
+    if (p->lsd_active) { /* TP-7: the first pass waits in the IDQ */
+        p->now = -1;
+        lsd__step(p);
+        p->now = 0;
+        memset(&p->cur, 0, sizeof p->cur);
+    }
+}
+
+struct pipe *pipe__new(const struct pipe_config *config, struct status *st)
+{
+    struct pipe *p = calloc(1, sizeof *p);
+    if (!p)
+        goto fail;
+    p->core = config->core;
+    p->isa = config->isa;
+    p->source = config->source;
+    p->memory = config->memory;
+    p->predictor = config->predictor;
+    p->n_listeners = config->n_listeners;
+    memcpy(p->listener, config->listener, sizeof p->listener);
+    p->uops = config->uops;
+    p->endless = config->endless;
+    p->unrolled = config->unrolled;
+    if (!allocate(p))
+        goto fail;
+    init(p);
+    return p;
+fail:
+    pipe__free(p);
+    status__fail(st, "not enough memory for the pipeline (about 3 MiB)");
+    return NULL;
+}
+
+void pipe__free(struct pipe *p)
+{
+    if (!p)
+        return;
+    free(p->fetched);
+    free(p->buffer);
+    free(p->wrong);
+    free(p->dsb);
+    free(p->uncacheable);
+    free(p->tp_free_at);
+    free(p->trace);
+    free(p->pending_change);
+    free(p);
+}
+
+static void begin_cycle(struct pipe *p)
+{
+    memset(&p->cur, 0, sizeof p->cur);
+    p->cur.cycles = 1;
+    p->cur.stall_site = p->cur.wait_site = REPORT_NO_SITE;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t after_now(const struct pipe *p, int64_t t)
+{
+    return t > p->now ? t : CYCLE_NEVER;
+}
+
+/* The first later cycle in which anything can differ from this idle one. */
+static int64_t next_event(struct pipe *p)
+{
+    int64_t t = p->fe_next;
+    t = earlier(t, schedule__next_event(p, p->wheel_used));
+    t = earlier(t, schedule__next_event(p, p->pending_used));
+    t = earlier(t, p->flush_at);
+    t = earlier(t, after_now(p, p->blocked_until));
+    t = earlier(t, after_now(p, p->divider_free_at));
+    t = earlier(t, after_now(p, p->mem_change_at));
+    if (p->store_head < p->store_retired)
+        t = earlier(t, pipe__store(p, p->store_head)->commit_at);
+    if (p->rob_head < p->rob_tail) {
+        const struct rob_entry *e = pipe__rob(p, p->rob_head);
+        int64_t done = e->issued_at;
+        for (unsigned k = 0; k < e->n_uops; k++) {
+            const struct duop *u = pipe__uop(p, e->first_uop + k);
+            done = max_cycle(done, u->done_at);
+            t = earlier(t, after_now(p, u->tlb_until));
+            t = earlier(t, after_now(p, u->done_at)); /* the reason changes then */
+            t = earlier(t, after_now(p, u->done_at + 1));
+        }
+        if (done != CYCLE_NEVER)
+            t = earlier(t, after_now(p, done + 1));
+    }
+    return max_cycle(t, p->now + 1);
+}
+
+static bool idle(const struct pipe *p)
+{
+    const struct cycle_report *c = &p->cur;
+    return !c->issued && !c->retired && !c->executed && !c->delivered && !c->squashed && !p->n_held &&
+           !p->ready_ports && p->fe_next > p->now + 1;
+}
+
+static bool drained(const struct pipe *p)
+{
+    return p->source_ended && p->rob_head == p->rob_tail && !idq__used(p) && p->delivered == p->planned &&
+           !p->ms_busy && !p->on_wrong_path && p->flush_at == CYCLE_NEVER;
+}
+
+static void cycle(struct pipe *p)
+{
+    begin_cycle(p);
+    execute__tick(p);
+    execute__commit(p);
+    flush__step(p);
+    rename__step(p);
+    retire__step(p);
+    schedule__step(p);
+    frontend__step(p);
+    report__finish(p);
+}
+
+int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *arg)
+{
+    const int64_t end = max_cycles > INT64_MAX / 2 ? INT64_MAX / 2 : p->now + (int64_t)max_cycles;
+    int result = 0;
+
+    while (p->now < end) {
+        cycle(p);
+        int64_t next = p->now + 1;
+        if (idle(p) && !drained(p)) {
+            next = next_event(p);
+            assert(next != CYCLE_NEVER); /* nothing in flight and nothing to come: drained() below */
+            next = earlier(next, end);
+            rename__idle_cycles(p, next - p->now - 1);
+            p->report[p->n_reports - 1].cycles = (uint32_t)(next - p->now);
+        }
+        p->now = next;
+        if (p->n_reports == REPORT_BATCH) {
+            report__send(p);
+            if (stop && stop(arg))
+                goto out;
+        }
+        if (drained(p)) {
+            result = p->failed ? -1 : 1;
+            goto out;
+        }
+    }
+out:
+    report__send(p);
+    return result;
+}
+
+uint64_t pipe__cycles(const struct pipe *p)
+{
+    return (uint64_t)p->now;
+}
+
+uint64_t pipe__instructions(const struct pipe *p)
+{
+    return p->instructions;
+}

@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rename and issue: groups (CY-1, RN-1 to RN-3), uops of an instruction (section 6.2), zero idioms,
+ * move elimination (RN-8 to RN-13), sync and merge uops (RN-15, RN-17). */
+#include <string.h>
+
+#include "pipe/state.h"
+
+enum { MERGE_PORTS = 1 << 1 | 1 << 5 };
+
+void rename__init(struct pipe *p)
+{
+    uint16_t alu = p->n_ports == 6 ? 1 << 0 | 1 << 1 | 1 << 5 : 1 << 0 | 1 << 1 | 1 << 5 | 1 << 6;
+    struct uop one = {.kind = UOP_COMPUTE, .n_src = 1, .n_dst = 1, .max_lat = 1, .access = 255};
+
+    one.flags = UOP_FUSED_HEAD;
+    one.dst_lat[0] = 1;
+    one.ports = alu;
+    one.src[0] = one.dst[0] = R_RSP;
+    p->sync_uop = one;
+    for (uint8_t r = 0; r < 4; r++) {
+        one.ports = MERGE_PORTS;
+        one.src[0] = one.dst[0] = r;
+        p->merge_uop[r] = one;
+    }
+    memset(p->ren.set_of, -1, sizeof p->ren.set_of);
+    p->ren.elim[0].slots = p->core->elim_slots_gpr;
+    p->ren.elim[1].slots = p->core->elim_slots_vec;
+    p->flush_at = CYCLE_NEVER;
+}
+
+/* --- move elimination ------------------------------------------------------------------------- */
+
+static struct elim_class *class_of(struct pipe *p, unsigned reg)
+{
+    return &p->ren.elim[reg >= R_VEC0];
+}
+
+static bool can_eliminate(struct pipe *p, const struct elim_class *e)
+{
+    const uint32_t L = p->core->elim_history; /* RN-11 */
+    uint32_t taken = e->now + e->history_used[L - 1];
+    for (uint32_t i = 0; i + 1 < L; i++)
+        taken += e->history_n[i];
+    return e->slots > taken;
+}
+
+/* A name gets a new value: it leaves the set that shared the old one. */
+static void leave_set(struct pipe *p, unsigned reg)
+{
+    int s = p->ren.set_of[reg];
+    if (s < 0)
+        return;
+    class_of(p, reg)->set[s].names &= ~(1ull << reg);
+    p->ren.set_of[reg] = -1;
+}
+
+static void join_set(struct pipe *p, unsigned src, unsigned dst)
+{
+    struct elim_class *e = class_of(p, dst);
+    int s = p->ren.set_of[src];
+    leave_set(p, dst);
+    if (s < 0) {
+        for (s = 0; e->set[s].used; s++)
+            assert(s + 1 < (int)(sizeof e->set / sizeof e->set[0]));
+        e->set[s].used = true;
+        e->set[s].single = false;
+        e->set[s].names = 1ull << src;
+        p->ren.set_of[src] = (int8_t)s;
+    }
+    e->set[s].names |= 1ull << dst;
+    p->ren.set_of[dst] = (int8_t)s;
+    e->now++;
+}
+
+static void release_set(struct pipe *p, struct elim_class *e, int s)
+{
+    for (uint64_t names = e->set[s].names; names; names &= names - 1)
+        p->ren.set_of[__builtin_ctzll(names)] = -1;
+    e->set[s].used = false;
+}
+
+/* RN-10 as 17.1 reads it: at the end of a cycle in which the renamer ran. */
+static void end_of_active_cycle(struct pipe *p)
+{
+    for (int c = 0; c < 2; c++) {
+        struct elim_class *e = &p->ren.elim[c];
+        bool lone_go = e->now == 0 && (c == 1 || !p->core->elim_gpr_all_aliases);
+        uint32_t used = 0;
+        for (int s = 0; s < (int)(sizeof e->set / sizeof e->set[0]); s++) {
+            if (!e->set[s].used)
+                continue;
+            bool lone = (e->set[s].names & (e->set[s].names - 1)) == 0;
+            if (!e->set[s].names || (lone_go && lone && e->set[s].single))
+                release_set(p, e, s);
+            else
+                e->set[s].single = lone;
+            used += e->set[s].used;
+        }
+        for (int i = 3; i > 0; i--) {
+            e->history_n[i] = e->history_n[i - 1];
+            e->history_used[i] = e->history_used[i - 1];
+        }
+        e->history_n[0] = e->now;
+        e->history_used[0] = used;
+        e->now = 0;
+    }
+}
+
+void rename__idle_cycles(struct pipe *p, int64_t n)
+{
+    if (p->gate_closed || !p->core->elim_history)
+        return;
+    for (int64_t i = 0; i < n && i < 6; i++)
+        end_of_active_cycle(p);
+}
+
+/* --- uops of an instruction ------------------------------------------------------------------- */
+
+static void add_edge(struct pipe *p, struct duop *u, struct duop *producer, uint32_t lat)
+{
+    unsigned i = p->edge_tail++ & (EDGE_RING - 1);
+    p->edge[i] = (struct edge){.consumer = u->seq, .lat_cyc = lat, .next = producer->waiters};
+    producer->waiters = (uint16_t)(i + 1);
+    u->pending++;
+}
+
+static void read_sources(struct pipe *p, struct duop *u)
+{
+    const struct uop *t = u->t;
+    for (unsigned k = 0; k < t->n_src; k++) {
+        struct value *v = &p->ren.map[t->src[k]];
+        if (v->uop < p->uop_head)
+            continue;
+        struct duop *producer = pipe__uop(p, v->uop);
+        if (producer->flags & DUOP_KNOWN) {
+            int64_t at = producer->base + v->lat_cyc;
+            if (p->trace && at > u->ready)
+                trace__of(p, u)->producer = producer->seq;
+            u->ready = max_cycle(u->ready, at);
+        } else
+            add_edge(p, u, producer, v->lat_cyc);
+    }
+}
+
+static void write_dests(struct pipe *p, const struct duop *u, bool temps)
+{
+    for (unsigned k = 0; k < u->t->n_dst; k++)
+        if ((u->t->dst[k] >= R_TEMP0) == temps)
+            p->ren.map[u->t->dst[k]] = (struct value){.uop = u->seq, .lat_cyc = u->t->dst_lat[k]};
+}
+
+static struct duop *new_uop(struct pipe *p, const struct uop *t, unsigned index, uint64_t fetched)
+{
+    uint64_t seq = p->uop_tail++;
+    struct duop *u = pipe__uop(p, seq);
+    *u = (struct duop){.t = t, .seq = seq, .done_at = CYCLE_NEVER, .fetched = fetched, .ready = -1000};
+    if (p->trace)
+        *trace__of(p, u) = (struct duop_trace){.queued_at = -1, .dispatched_at = -1, .index = (uint8_t)index};
+    read_sources(p, u);
+    u->edge_end = p->edge_tail;
+    return u;
+}
+
+/* EX-9 */
+static bool fast_load(struct pipe *p, const struct insn *insn, const struct uop *t)
+{
+    if (!p->core->fast_pointer_chasing || !insn->n_mem)
+        return false;
+    const struct mem_operand *m = &insn->mem[t->access < insn->n_mem ? t->access : 0];
+    return m->disp >= 0 && m->disp <= 2047 && m->base != R_NONE && p->ren.meta[m->base] == META_POINTER &&
+           (m->index == R_NONE || p->ren.meta[m->index] == META_ZERO);
+}
+
+static const struct access *access_of(struct pipe *p, const struct step *s, const struct uop *t)
+{
+    if (!s->n_access || t->access == 255)
+        return NULL;
+    unsigned k = t->access < s->n_access ? t->access : s->n_access - 1u;
+    const struct access *a = &p->buffer->access[(s->first_access + k) % ACCESS_RING];
+    return a->known ? a : NULL;
+}
+
+static void memory_uop(struct pipe *p, struct duop *u, const struct fetched *f, uint64_t *sta_store)
+{
+    const struct access *a = f->flags & F_WRONG ? NULL : access_of(p, f->step, u->t);
+    u->access = a;
+    if (u->t->kind == UOP_LOAD) {
+        if (fast_load(p, f->insn, u->t))
+            u->flags |= DUOP_FAST_LOAD;
+        u->store = a ? execute__match_store(p, a) : 0;
+        p->loads_used++;
+    } else if (u->t->kind == UOP_STA) {
+        u->store = *sta_store = execute__new_store(p, u, a, f->addr, f->insn->flags & INSN_NON_TEMPORAL);
+    } else {
+        u->store = *sta_store;
+    }
+}
+
+static void written_registers(struct pipe *p, const struct fetched *f, const struct recipe *r)
+{
+    for (int w = 0; w < 2; w++)
+        for (uint64_t bits = f->insn->written[w]; bits; bits &= bits - 1) {
+            unsigned reg = (unsigned)(64 * w + __builtin_ctzll(bits));
+            if (reg >= R_TEMP0)
+                continue;
+            p->ren.meta[reg] = r->zero_idiom ? META_ZERO : META_NONE;
+            leave_set(p, reg);
+            if (r->zero)
+                p->ren.map[reg] = (struct value){0};
+        }
+    if (f->insn->ptr_dst != R_NONE)
+        p->ren.meta[f->insn->ptr_dst] = META_POINTER;
+}
+
+static void eliminate(struct pipe *p, const struct insn *insn)
+{
+    unsigned src = insn->elim_src, dst = insn->elim_dst;
+    join_set(p, src, dst);
+    p->ren.map[dst] = p->ren.map[src];
+    p->ren.meta[dst] = insn->flags & INSN_MOVE32 ? META_NONE : p->ren.meta[src]; /* RN-13 */
+}
+
+static void mark_resolver(struct pipe *p, uint64_t first)
+{
+    for (uint64_t s = p->uop_tail; s-- > first;)
+        if (pipe__uop(p, s)->t->flags & UOP_BRANCH) {
+            pipe__uop(p, s)->flags |= DUOP_RESOLVES;
+            return;
+        }
+    if (p->uop_tail > first)
+        pipe__uop(p, p->uop_tail - 1)->flags |= DUOP_RESOLVES;
+    else
+        p->flush_at = p->now + 1;
+}
+
+static void special_flags(struct duop *u, const struct insn *insn, const struct recipe *r)
+{
+    if (!(u->t->flags & UOP_FIRST))
+        return;
+    u->tp_cyc = r->tp_cyc;
+    u->form = insn->form;
+    u->fence = (uint8_t)((insn->flags & INSN_FENCE_LOAD ? 1 : 0) | (insn->flags & INSN_FENCE_STORE ? 2 : 0));
+}
+
+/* All uops of the instruction are made when its first laminated uop issues. */
+static void rename_insn(struct pipe *p, uint64_t index)
+{
+    struct fetched *f = pipe__fetched(p, index);
+    const struct recipe *r = f->recipe;
+    uint64_t first = p->uop_tail, store = 0;
+    bool special = r->tp_cyc || f->insn->flags & (INSN_FENCE_LOAD | INSN_FENCE_STORE);
+
+    p->ren_uop = 0;
+    p->ren_seq = first;
+    if (r->eliminated) {
+        if (can_eliminate(p, class_of(p, f->insn->elim_dst))) {
+            eliminate(p, f->insn);
+            p->ren_recipe = r;
+            return;
+        }
+        r = isa__recipe(p->isa, f->insn, RECIPE_MOVE);
+    }
+    p->ren_recipe = r;
+    for (unsigned k = 0; k < r->n_uops; k++) {
+        const struct uop *t = &r->uops[k];
+        if (!t->ports)
+            continue;
+        struct duop *u = new_uop(p, t, k, index);
+        if (t->kind != UOP_COMPUTE)
+            memory_uop(p, u, f, &store);
+        if (special)
+            special_flags(u, f->insn, r);
+        p->fences_in_flight += u->fence != 0;
+        write_dests(p, u, true);
+    }
+    written_registers(p, f, r);
+    for (uint64_t s = first; s < p->uop_tail; s++)
+        write_dests(p, pipe__uop(p, s), false);
+    if (f->flags & F_MISPREDICT && !(f->flags & F_WRONG)) {
+        mark_resolver(p, first);
+        p->ren_saved = p->ren;
+        p->saved_uop_tail = p->uop_tail;
+        p->saved_fetched = index + (f->flags & F_PAIR ? 2 : 1);
+    }
+}
+
+/* --- issue ------------------------------------------------------------------------------------ */
+
+static void issue_uop(struct pipe *p, struct duop *u, unsigned slot)
+{
+    u->issued_at = p->now;
+    u->flags |= DUOP_ISSUED;
+    schedule__bind(p, u, slot);
+    if (u->pending == 0)
+        schedule__set_ready(p, u);
+}
+
+static void count_results(struct rob_entry *e, const struct uop *t)
+{
+    bool gpr = false, vec = false;
+    for (unsigned k = 0; k < t->n_dst; k++) {
+        gpr |= t->dst[k] < R_VEC0;
+        vec |= t->dst[k] >= R_VEC0 && t->dst[k] < R_MMX0;
+    }
+    e->n_int = (uint8_t)(e->n_int + gpr);
+    e->n_vec = (uint8_t)(e->n_vec + vec);
+}
+
+/* One laminated uop into the ROB: one entry for each fused-domain uop. */
+static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned slot)
+{
+    const struct fetched *f = pipe__fetched(p, q->fetched);
+    const struct recipe *r = p->ren_recipe;
+    const struct lam *lam = &r->lams[q->lam];
+    struct rob_entry *e = NULL;
+    unsigned fused = 0;
+
+    for (unsigned k = 0; k < lam->n_uops; k++) {
+        const struct uop *t = &r->uops[p->ren_uop++];
+        if (t->flags & UOP_FUSED_HEAD) {
+            e = pipe__rob(p, p->rob_tail++);
+            *e = (struct rob_entry){
+                .first_uop = p->ren_seq,
+                .fetched = q->fetched,
+                .next_step = f->next_step,
+                .issued_at = p->now,
+                .site = f->site,
+                .flags = (uint8_t)((q->from_ms ? ROB_MS : 0) | (f->flags & F_WRONG ? ROB_WRONG : 0))};
+            fused++;
+        }
+        if (!t->ports || r->eliminated)
+            continue;
+        struct duop *u = pipe__uop(p, p->ren_seq++);
+        assert(u->t == t);
+        e->n_uops++;
+        e->n_loads = (uint8_t)(e->n_loads + (t->kind == UOP_LOAD));
+        e->n_stores = (uint8_t)(e->n_stores + (t->kind == UOP_STA));
+        if (!p->endless)
+            count_results(e, t);
+        issue_uop(p, u, slot + fused - 1);
+        p->rs_used++;
+    }
+    if (q->lam == r->n_lams - 1) {
+        e->flags |= ROB_ENDS;
+        if (f->flags & F_PAIR || f->insn->branch != BRANCH_NONE)
+            e->flags |= ROB_BRANCH;
+        if (f->flags & F_MISPREDICT && !(f->flags & F_WRONG))
+            e->flags |= ROB_MISPREDICT;
+        e->n_insns = f->n_insns;
+    }
+    return fused;
+}
+
+static void issue_special(struct pipe *p, const struct idq_entry *q, unsigned slot)
+{
+    const struct fetched *f = pipe__fetched(p, q->fetched);
+    const struct uop *t = q->kind == IDQ_SYNC ? &p->sync_uop : &p->merge_uop[q->reg];
+    struct duop *u = new_uop(p, t, q->kind == IDQ_SYNC ? UOP_RECORD_SYNC : UOP_RECORD_MERGE, q->fetched);
+    write_dests(p, u, false);
+    struct rob_entry *e = pipe__rob(p, p->rob_tail++);
+    *e = (struct rob_entry){.first_uop = u->seq,
+                            .fetched = q->fetched,
+                            .next_step = 0,
+                            .issued_at = p->now,
+                            .site = f->site,
+                            .n_uops = 1,
+                            .n_int = 1,
+                            .flags = f->flags & F_WRONG ? ROB_WRONG : 0};
+    issue_uop(p, u, slot);
+    p->rs_used++;
+}
+
+/* Buffers of which an instruction takes entries, whole programs only (RT-5, RT-7). */
+static uint8_t lacking(struct pipe *p, const struct recipe *r)
+{
+    if (p->uop_tail - p->uop_head + r->n_uops + 8 > UOP_RING ||
+        p->edge_tail - p->edge_head + 16 * (r->n_uops + 1) > EDGE_RING)
+        return RES_RS;
+    if (p->store_tail - p->store_head + r->n_stores > STORE_RING - 8)
+        return RES_STORE_BUFFER;
+    if (p->endless)
+        return RES_NONE;
+    if (r->n_loads && p->loads_used + r->n_loads > p->core->load_buffer && p->loads_used)
+        return RES_LOAD_BUFFER;
+    if (r->n_stores && p->stores_used + r->n_stores > p->core->store_buffer && p->stores_used)
+        return RES_STORE_BUFFER;
+    if ((p->prf_int_free < (int32_t)p->width || p->prf_vec_free < (int32_t)p->width) &&
+        p->rob_tail > p->rob_head)
+        return RES_PRF;
+    return RES_NONE;
+}
+
+/* Takes the next laminated uop if it fits. Returns false when the group ends; *why says what lacked. */
+static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done)
+{
+    struct idq_entry *q = &p->idq[p->idq_head % IDQ_RING];
+    struct fetched *f = pipe__fetched(p, q->fetched);
+
+    if (*merge_done)
+        return false;
+    if (q->kind != IDQ_NORMAL) {
+        if (q->kind == IDQ_MERGE ? *slots > 0 : *slots + 1 > p->width)
+            return false;
+        issue_special(p, q, *slots);
+        *merge_done = q->kind == IDQ_MERGE; /* RN-15: alone in its cycle */
+        *slots += 1;
+        p->idq_head++;
+        return true;
+    }
+    bool first = p->ren_insn != q->fetched + 1;
+    if (first && f->insn->flags & INSN_SERIALIZING && (p->rob_tail > p->rob_head || *slots)) {
+        *why = *slots ? RES_NONE : RES_SERIAL;
+        return false;
+    }
+    const struct recipe *r = first ? f->recipe : p->ren_recipe;
+    unsigned n = r->lams[q->lam].n_fused;
+    if (*slots >= p->width || (*slots && *slots + n > p->width)) /* ID-3 */
+        return false;
+    if (*slots && q->lam == 0 && f->flags & F_PASS_START) /* LSD-2 */
+        return false;
+    if (first && (*why = lacking(p, r)) != RES_NONE)
+        return false;
+    if (first) {
+        rename_insn(p, q->fetched);
+        p->ren_insn = q->fetched + 1;
+    }
+    uint64_t rob = p->rob_tail;
+    *slots += issue_lam(p, q, *slots);
+    for (; !p->endless && rob < p->rob_tail; rob++) {
+        p->prf_int_free -= pipe__rob(p, rob)->n_int;
+        p->prf_vec_free -= pipe__rob(p, rob)->n_vec;
+    }
+    p->idq_head++;
+    return true;
+}
+
+static uint8_t closed_by(const struct pipe *p)
+{
+    if (p->core->rob_entries - (p->rob_tail - p->rob_head) < p->width ||
+        p->rob_tail - p->rob_head > p->core->rob_entries)
+        return RES_ROB;
+    if (p->rs_used + p->width > p->core->rs_entries)
+        return RES_RS;
+    return RES_NONE;
+}
+
+void rename__step(struct pipe *p)
+{
+    unsigned slots = 0;
+    uint8_t why = RES_NONE;
+    bool merge_done = false;
+
+    for (unsigned i = 0; i < p->n_ports; i++)
+        p->snapshot[i] = p->usage[i]; /* PA-3 */
+    p->gate_closed = true;
+    if (p->now < p->blocked_until) { /* BP-4 */
+        report__stall(p, 0, RES_NONE);
+        return;
+    }
+    why = closed_by(p);
+    if (why == RES_NONE) {
+        p->gate_closed = false;
+        while (idq__used(p) && take(p, &slots, &why, &merge_done))
+            ;
+        if (p->core->elim_history)
+            end_of_active_cycle(p);
+    }
+    if (slots)
+        p->resteer = 0;
+    p->cur.issued = (uint8_t)slots;
+    report__stall(p, slots, why);
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cycle reports: why slots stayed empty (TD-3) and what the core waited for. */
+#include "pipe/state.h"
+
+struct reason {
+    uint8_t stall, wait;
+};
+
+static struct reason load_reason(const struct pipe *p, const struct duop *u)
+{
+    static const struct reason by_level[MEM_LEVELS] = {[MEM_L1] = {STALL_BE_L1, WAIT_L1D},
+                                                       [MEM_LFB] = {STALL_BE_L2, WAIT_L2},
+                                                       [MEM_L2] = {STALL_BE_L2, WAIT_L2},
+                                                       [MEM_L3] = {STALL_BE_L3, WAIT_L3},
+                                                       [MEM_DRAM] = {STALL_BE_DRAM, WAIT_DRAM}};
+    if (u->tlb_until > p->now)
+        return (struct reason){STALL_BE_DTLB, WAIT_DTLB};
+    return by_level[u->waits_for];
+}
+
+static struct reason uop_reason(const struct pipe *p, const struct duop *u)
+{
+    if (u->state == DUOP_QUEUED)
+        return u->t->div_cyc ? (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE}
+                             : (struct reason){STALL_BE_PORTS, WAIT_PORTS};
+    if (u->state == DUOP_WAITING && u->pending == 0 && (u->tp_cyc || u->fence))
+        return (struct reason){STALL_BE_SERIAL, WAIT_OTHER};
+    if (u->state == DUOP_DISPATCHED) {
+        if (u->t->kind == UOP_LOAD)
+            return load_reason(p, u);
+        if (u->t->div_cyc)
+            return (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE};
+        if (u->tp_cyc)
+            return (struct reason){STALL_BE_SERIAL, WAIT_OTHER};
+    }
+    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY};
+}
+
+/* What the oldest instruction waits for. */
+static struct reason head_reason(struct pipe *p)
+{
+    const struct rob_entry *e = pipe__rob(p, p->rob_head);
+    for (unsigned k = 0; k < e->n_uops; k++) {
+        const struct duop *u = pipe__uop(p, e->first_uop + k);
+        if (u->done_at >= p->now)
+            return uop_reason(p, u);
+    }
+    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY};
+}
+
+static uint32_t next_site(struct pipe *p)
+{
+    if (idq__used(p))
+        return pipe__fetched(p, p->idq[p->idq_head % IDQ_RING].fetched)->site;
+    if (p->delivered < p->planned)
+        return pipe__fetched(p, p->delivered)->site;
+    return REPORT_NO_SITE;
+}
+
+static void backend(struct pipe *p, uint8_t resource)
+{
+    bool empty = p->rob_head == p->rob_tail;
+    p->cur.resource = resource;
+    if (resource == RES_STORE_BUFFER)
+        p->cur.stall = STALL_BE_STORE;
+    else if (resource == RES_SERIAL || empty)
+        p->cur.stall = STALL_BE_SERIAL;
+    else
+        p->cur.stall = head_reason(p).stall;
+    if (resource == RES_STORE_BUFFER)
+        p->cur.flags |= REPORT_SB_FULL;
+    p->cur.stall_site = empty ? next_site(p) : pipe__rob(p, p->rob_head)->site;
+}
+
+void report__stall(struct pipe *p, unsigned issued, uint8_t resource)
+{
+    struct cycle_report *c = &p->cur;
+    if (p->now < p->blocked_until) {
+        c->stall = STALL_RECOVERY_MISPREDICT;
+        c->stall_site = p->recovery_site;
+    } else if (issued >= p->width) {
+        c->stall = STALL_NONE;
+    } else if (resource != RES_NONE) {
+        backend(p, resource);
+    } else if (p->resteer || (p->on_wrong_path && !idq__used(p) && p->wrong_dead_end)) {
+        c->stall = STALL_FE_RESTEER_MISPREDICT;
+        c->stall_site = p->resteer ? p->recovery_site : next_site(p);
+    } else {
+        c->stall = p->fe_cause ? p->fe_cause : STALL_FE_MITE;
+        c->stall_site = next_site(p);
+    }
+}
+
+static void wait_reason(struct pipe *p)
+{
+    struct cycle_report *c = &p->cur;
+    if (c->retired) {
+        c->wait = WAIT_BASE;
+        return;
+    }
+    if (p->rob_head < p->rob_tail) {
+        c->wait = head_reason(p).wait;
+        c->wait_site = pipe__rob(p, p->rob_head)->site;
+        return;
+    }
+    c->wait_site = c->stall_site;
+    if (STALL_IS_RECOVERY(c->stall))
+        c->wait = WAIT_BRANCH;
+    else if (c->stall == STALL_FE_RESTEER_MISPREDICT || c->stall == STALL_FE_UNKNOWN_BRANCH)
+        c->wait = WAIT_BRANCH;
+    else if (c->stall == STALL_FE_ICACHE)
+        c->wait = WAIT_ICACHE;
+    else if (c->stall == STALL_FE_ITLB)
+        c->wait = WAIT_ITLB;
+    else if (c->stall == STALL_BE_STORE)
+        c->wait = WAIT_STORE;
+    else
+        c->wait = STALL_IS_FRONTEND(c->stall) ? WAIT_FRONTEND : WAIT_OTHER;
+}
+
+static uint8_t clip(int16_t n)
+{
+    return (uint8_t)(n < 0 ? 0 : n > 255 ? 255 : n);
+}
+
+void report__finish(struct pipe *p)
+{
+    struct cycle_report *c = &p->cur;
+    wait_reason(p);
+    c->loads_pending = clip(p->pending.any);
+    c->l1_miss_pending = clip(p->pending.l1);
+    c->l2_miss_pending = clip(p->pending.l2);
+    c->l3_miss_pending = clip(p->pending.l3);
+    c->mispredict_site = p->recovery_site;
+    if (p->divider_free_at > p->now)
+        c->flags |= REPORT_DIVIDER;
+    if (p->rs_used == 0)
+        c->flags |= REPORT_RS_EMPTY;
+    if (!p->endless && p->stores_used >= p->core->store_buffer)
+        c->flags |= REPORT_SB_FULL;
+    if (p->memory) {
+        if (p->now >= p->mem_change_at) {
+            unsigned n = memory__outstanding(p->memory, (uint64_t)p->now);
+            uint64_t next = memory__next_change(p->memory, (uint64_t)p->now);
+            p->mem_outstanding = n > 255 ? 255 : (uint8_t)n;
+            p->mem_change_at = next > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)next;
+        }
+        c->mem_outstanding = p->mem_outstanding;
+    }
+    p->report[p->n_reports++] = *c;
+}
+
+void report__send(struct pipe *p)
+{
+    if (!p->n_reports)
+        return;
+    for (unsigned i = 0; i < p->n_listeners; i++)
+        p->listener[i]->consume(p->listener[i], p->report, p->n_reports);
+    p->n_reports = 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In-order retirement, RT-1, RT-2, RT-5. */
+#include "pipe/state.h"
+
+static bool complete(struct pipe *p, const struct rob_entry *e)
+{
+    if (e->issued_at >= p->now)
+        return false;
+    for (unsigned k = 0; k < e->n_uops; k++)
+        if (pipe__uop(p, e->first_uop + k)->done_at >= p->now)
+            return false;
+    return true;
+}
+
+static void count_uops(struct pipe *p, const struct rob_entry *e)
+{
+    struct cycle_report *c = &p->cur;
+    for (unsigned k = 0; k < e->n_uops; k++) {
+        const struct duop *u = pipe__uop(p, e->first_uop + k);
+        if (u->t->kind == UOP_LOAD)
+            c->load_level[u->level]++;
+        p->fences_in_flight -= u->fence != 0;
+    }
+    c->retired_uops = (uint8_t)(c->retired_uops + e->n_uops);
+}
+
+static void retire_entry(struct pipe *p, struct rob_entry *e)
+{
+    struct cycle_report *c = &p->cur;
+    assert(!(e->flags & ROB_WRONG));
+    c->retired_site[c->retired] = e->site;
+    if (e->flags & ROB_MS)
+        c->retired_ms++;
+    if (e->n_uops)
+        count_uops(p, e);
+    if (p->trace)
+        trace__retired(p, e);
+    p->uop_head = e->first_uop + e->n_uops;
+    if (e->n_uops)
+        p->edge_head = pipe__uop(p, p->uop_head - 1)->edge_end;
+    p->loads_used -= e->n_loads;
+    p->prf_int_free += e->n_int;
+    p->prf_vec_free += e->n_vec;
+    if (e->flags & ROB_ENDS) {
+        if (e->n_insns) {
+            c->retired_high = (uint8_t)(c->retired_high | 1u << c->retired);
+            if (e->n_insns == 2)
+                c->retired_pair = (uint8_t)(c->retired_pair | 1u << c->retired);
+        }
+        c->retired_insns = (uint8_t)(c->retired_insns + e->n_insns);
+        c->branches = (uint8_t)(c->branches + !!(e->flags & ROB_BRANCH));
+        c->mispredicts = (uint8_t)(c->mispredicts + !!(e->flags & ROB_MISPREDICT));
+        p->instructions += e->n_insns;
+        p->buffer->begin = e->next_step;
+        while (p->store_retired < p->store_tail && pipe__store(p, p->store_retired)->uop < p->uop_head)
+            execute__retire_store(p, pipe__store(p, p->store_retired++));
+    }
+    c->retired++;
+}
+
+void retire__step(struct pipe *p)
+{
+    while (p->rob_head < p->rob_tail && p->cur.retired < p->retire_width) {
+        struct rob_entry *e = pipe__rob(p, p->rob_head);
+        if (!complete(p, e))
+            return;
+        retire_entry(p, e);
+        p->rob_head++;
+    }
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reservation station: port binding (section 7), wake-up, and each port's choice of the oldest ready
+ * uop (EX-1 to EX-4, EX-14 to EX-17). */
+#include "pipe/state.h"
+
+enum { PORTS_23 = 1 << 2 | 1 << 3, PORTS_015 = 1 << 0 | 1 << 1 | 1 << 5, DIVIDER = MAX_PORTS };
+
+static unsigned slot_of(const struct duop *u)
+{
+    return u->seq & (UOP_RING - 1);
+}
+
+/* --- sets of uops by age ---------------------------------------------------------------------- */
+
+static void queue_add(struct pipe *p, unsigned q, unsigned slot)
+{
+    p->ready[q][slot / 64] |= 1ull << slot % 64;
+    p->ready_words[q] |= 1u << slot / 64;
+    p->ready_ports |= 1u << q;
+}
+
+static void queue_remove(struct pipe *p, unsigned q, unsigned slot)
+{
+    p->ready[q][slot / 64] &= ~(1ull << slot % 64);
+    if (p->ready[q][slot / 64])
+        return;
+    p->ready_words[q] &= ~(1u << slot / 64);
+    if (!p->ready_words[q])
+        p->ready_ports &= ~(1u << q);
+}
+
+/* Slot of the oldest uop in queue `q`, -1 if there is none: the first bit at or after the head's. */
+static int queue_oldest(const struct pipe *p, unsigned q)
+{
+    if (!p->ready_words[q])
+        return -1;
+    unsigned head = p->uop_head & (UOP_RING - 1), w = head / 64;
+    uint64_t bits = p->ready[q][w] & ~0ull << head % 64;
+    if (bits)
+        return (int)(w * 64 + (unsigned)__builtin_ctzll(bits));
+    unsigned turn = (w + 1) % UOP_WORDS;
+    uint32_t words = (p->ready_words[q] >> turn | p->ready_words[q] << (UOP_WORDS - turn)) & 0xffff;
+    w = (turn + (unsigned)__builtin_ctz(words)) % UOP_WORDS;
+    return (int)(w * 64 + (unsigned)__builtin_ctzll(p->ready[q][w]));
+}
+
+/* --- port binding ----------------------------------------------------------------------------- */
+
+/* PA-5: eight ports. Least used, ties to the highest number; odd slots take the second. */
+static unsigned bind8(const struct pipe *p, unsigned ports, unsigned slot)
+{
+    unsigned best = 0, second = 0, ub = ~0u, us = ~0u;
+    for (unsigned m = ports; m; m &= m - 1) {
+        unsigned port = (unsigned)__builtin_ctz(m), u = p->snapshot[port];
+        if (u <= ub) {
+            second = best;
+            us = ub;
+            best = port;
+            ub = u;
+        } else if (u <= us) {
+            second = port;
+            us = u;
+        }
+    }
+    return slot % 2 == 0 || us >= ub + 3 ? best : second;
+}
+
+/* PA-6: six ports. Ties to the lowest number; fixed orders for {0,1,5}. */
+static unsigned bind6(const struct pipe *p, unsigned ports, unsigned slot)
+{
+    static const uint8_t order0[] = {0, 5, 1, 0}, order1[] = {1, 5, 0, 1}, order5[] = {5, 1, 0, 5};
+    unsigned least = 0, most = 0, ul = ~0u, um = 0;
+    for (unsigned m = ports; m; m &= m - 1) {
+        unsigned port = (unsigned)__builtin_ctz(m), u = p->snapshot[port];
+        if (u < ul) {
+            least = port;
+            ul = u;
+        }
+        if (u >= um) {
+            most = port;
+            um = u;
+        }
+    }
+    if (um >= ul + 3)
+        return least;
+    if (ports == PORTS_015)
+        return (least == 0 ? order0 : least == 1 ? order1 : order5)[slot & 3];
+    return slot % 2 == 0 ? least : most;
+}
+
+/* PA-1 to PA-6: the port is chosen at issue, for good. */
+void schedule__bind(struct pipe *p, struct duop *u, unsigned slot)
+{
+    unsigned ports = u->t->ports, port;
+    if ((ports & (ports - 1)) == 0) {
+        port = (unsigned)__builtin_ctz(ports);
+    } else if (ports == PORTS_23) { /* PA-4 */
+        port = 2u + p->toggle23;
+        p->toggle23 ^= 1;
+    } else {
+        port = p->n_ports == 6 ? bind6(p, ports, slot) : bind8(p, ports, slot);
+    }
+    u->port = (uint8_t)port;
+    p->usage[port]++;
+}
+
+/* --- wake-up ---------------------------------------------------------------------------------- */
+
+static void wheel_add(struct pipe *p, struct duop *u, int64_t when)
+{
+    unsigned b = (unsigned)when & (WHEEL - 1);
+    assert(when > p->now && when - p->now < WHEEL);
+    u->next = p->wheel[b];
+    p->wheel[b] = (uint16_t)(slot_of(u) + 1);
+    p->wheel_used[b / 64] |= 1ull << b % 64;
+}
+
+/* EX-3: all operands known. */
+void schedule__set_ready(struct pipe *p, struct duop *u)
+{
+    int64_t i = u->issued_at, r = u->ready, when, D = p->core->issue_to_dispatch_cyc;
+    if (r < i + D)
+        when = i + D;
+    else if (r <= i + D + 1)
+        when = r + 1;
+    else
+        when = r;
+    when = max_cycle(when, p->now + 1);
+    if (when - p->now >= WHEEL)
+        when = p->now + WHEEL - 1;
+    if (p->trace)
+        trace__of(p, u)->queued_at = when;
+    wheel_add(p, u, when);
+}
+
+void schedule__wake(struct pipe *p, struct duop *u)
+{
+    for (unsigned e = u->waiters; e;) {
+        const struct edge *edge = &p->edge[e - 1];
+        struct duop *c = pipe__uop(p, edge->consumer);
+        e = edge->next;
+        if (c->seq != edge->consumer || c->flags & DUOP_DEAD)
+            continue;
+        int64_t at = u->base + edge->lat_cyc;
+        if (p->trace && at > c->ready)
+            trace__of(p, c)->producer = u->seq;
+        c->ready = max_cycle(c->ready, at);
+        if (--c->pending == 0 && c->flags & DUOP_ISSUED)
+            schedule__set_ready(p, c);
+    }
+    u->waiters = 0;
+}
+
+/* --- ready uops join their queue -------------------------------------------------------------- */
+
+static void enqueue(struct pipe *p, struct duop *u)
+{
+    u->state = DUOP_QUEUED;
+    queue_add(p, u->t->div_cyc ? DIVIDER : u->port, slot_of(u));
+}
+
+/* EX-16: is an older fence pending, or, for a fence, an older access or fence not complete? */
+static bool fenced(struct pipe *p, const struct duop *u)
+{
+    unsigned mine = u->t->kind == UOP_LOAD ? 1 : u->t->kind == UOP_COMPUTE ? 0 : 2;
+    if (!mine && !u->fence)
+        return false;
+    for (uint64_t s = p->uop_head; s < u->seq; s++) {
+        const struct duop *o = pipe__uop(p, s);
+        if (o->flags & DUOP_DEAD || o->done_at <= p->now || o->fetched == u->fetched)
+            continue;
+        if (o->fence & mine || (u->fence && o->fence))
+            return true;
+        unsigned kind = o->t->kind == UOP_LOAD ? 1 : o->t->kind == UOP_COMPUTE ? 0 : 2;
+        if (u->fence & kind)
+            return true;
+    }
+    return false;
+}
+
+static bool kept_back(struct pipe *p, struct duop *u)
+{
+    if (p->fences_in_flight && fenced(p, u))
+        return true;
+    if (!u->tp_cyc)
+        return false;
+    if (p->tp_free_at[u->form] > p->now) /* EX-15 */
+        return true;
+    p->tp_free_at[u->form] = p->now + u->tp_cyc;
+    return false;
+}
+
+static void hold(struct pipe *p, struct duop *u)
+{
+    uint32_t i = p->n_held++;
+    for (; i && pipe__uop(p, p->held[i - 1])->seq > u->seq; i--)
+        p->held[i] = p->held[i - 1];
+    p->held[i] = (uint16_t)slot_of(u);
+}
+
+static void retry_held(struct pipe *p)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_held; i++) {
+        struct duop *u = pipe__uop(p, p->held[i]);
+        if (u->flags & DUOP_DEAD)
+            continue;
+        if (kept_back(p, u))
+            p->held[n++] = p->held[i];
+        else
+            enqueue(p, u);
+    }
+    p->n_held = n;
+}
+
+static void join_queues(struct pipe *p)
+{
+    unsigned b = (unsigned)p->now & (WHEEL - 1);
+    unsigned i = p->wheel[b];
+    bool order = p->fences_in_flight || p->n_held;
+    if (i) {
+        p->wheel[b] = 0;
+        p->wheel_used[b / 64] &= ~(1ull << b % 64);
+    }
+    while (i) {
+        struct duop *u = &p->uop[i - 1];
+        i = u->next;
+        if (u->flags & DUOP_DEAD)
+            continue;
+        if (order || u->tp_cyc)
+            hold(p, u); /* oldest first */
+        else
+            enqueue(p, u);
+    }
+    if (p->n_held)
+        retry_held(p);
+}
+
+/* --- dispatch --------------------------------------------------------------------------------- */
+
+/* EX-17: 256-bit accesses of SNB and IVB. Returns the ports that may not dispatch. */
+static unsigned busy_256(const struct pipe *p)
+{
+    unsigned skip = p->p4_blocked_at == p->now ? 1u << 4 : 0;
+    int a = queue_oldest(p, 2), b = queue_oldest(p, 3);
+    if (a < 0 || b < 0)
+        return skip;
+    const struct duop *x = &p->uop[a], *y = &p->uop[b];
+    if (x->t->kind == UOP_LOAD && y->t->kind == UOP_LOAD && (x->t->flags | y->t->flags) & UOP_WIDE256)
+        skip |= x->seq < y->seq ? 1u << 3 : 1u << 2;
+    return skip;
+}
+
+static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slot)
+{
+    struct duop *u = &p->uop[slot];
+    queue_remove(p, queue, (unsigned)slot);
+    p->rs_used--;
+    p->left_ports |= 1u << port;
+    p->cur.ports = (uint16_t)(p->cur.ports | 1u << port);
+    p->cur.executed++;
+    u->state = DUOP_DISPATCHED;
+    if (p->trace)
+        trace__of(p, u)->dispatched_at = p->now;
+    if (p->core->slow_256bit_memory && port == 4 && u->t->flags & UOP_WIDE256)
+        p->p4_blocked_at = p->now + 1;
+    execute__dispatch(p, u);
+}
+
+/* EX-14: the divider competes with the head of port 0. Returns true if it dispatched. */
+static bool dispatch_divider(struct pipe *p)
+{
+    int d = p->divider_free_at <= p->now ? queue_oldest(p, DIVIDER) : -1;
+    if (d < 0)
+        return false;
+    int other = queue_oldest(p, 0);
+    if (other >= 0 && p->uop[other].seq < p->uop[d].seq)
+        return false;
+    p->divider_free_at = p->now + p->uop[d].t->div_cyc;
+    dispatch_from(p, DIVIDER, 0, d);
+    return true;
+}
+
+void schedule__step(struct pipe *p)
+{
+    join_queues(p);
+    uint32_t left = p->left_ports;
+    p->left_ports = 0;
+    for (; left; left &= left - 1) /* PA-2: after this cycle's bindings */
+        p->usage[__builtin_ctz(left)]--;
+    if (!p->ready_ports)
+        return;
+    unsigned skip = p->core->slow_256bit_memory ? busy_256(p) : 0;
+    if (p->ready_words[DIVIDER] && dispatch_divider(p))
+        skip |= 1;
+    for (unsigned m = p->ready_ports & ((1u << MAX_PORTS) - 1) & ~skip; m; m &= m - 1) {
+        unsigned port = (unsigned)__builtin_ctz(m);
+        int slot = queue_oldest(p, port);
+        if (slot >= 0)
+            dispatch_from(p, port, port, slot);
+    }
+}
+
+/* A squashed uop leaves the RS and its port's count. */
+void schedule__drop(struct pipe *p, struct duop *u)
+{
+    if (u->state == DUOP_QUEUED)
+        queue_remove(p, u->t->div_cyc ? DIVIDER : u->port, slot_of(u));
+    if (u->flags & DUOP_ISSUED && u->state != DUOP_DISPATCHED) {
+        p->rs_used--;
+        p->usage[u->port]--;
+    }
+}
+
+/* The first cycle after now with a bit in a wheel's bitmap; CYCLE_NEVER: none. */
+int64_t schedule__next_event(const struct pipe *p, const uint64_t *used)
+{
+    unsigned start = (unsigned)(p->now + 1) & (WHEEL - 1);
+    for (unsigned k = 0; k <= WHEEL_WORDS; k++) {
+        unsigned w = (start / 64 + k) % WHEEL_WORDS;
+        uint64_t bits = used[w];
+        if (k == 0)
+            bits &= ~0ull << start % 64;
+        if (k == WHEEL_WORDS)
+            bits &= ~(~0ull << start % 64);
+        if (!bits)
+            continue;
+        unsigned b = w * 64 + (unsigned)__builtin_ctzll(bits);
+        return p->now + 1 + (int64_t)((b - start) & (WHEEL - 1));
+    }
+    return CYCLE_NEVER;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fathom/profile.h"
+
+#include <stdlib.h>
+
+struct profile *profile__new(void)
+{
+    return calloc(1, sizeof(struct profile));
+}
+
+static void free_trees(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->n_trees; i++) {
+        struct profile_tree *tree = &profile->tree[i];
+        for (size_t k = 0; k < tree->n_nodes; k++) {
+            free(tree->node[k].name);
+            free(tree->node[k].path);
+            free(tree->node[k].unit);
+            free(tree->node[k].source);
+            free(tree->node[k].hint);
+        }
+        free(tree->node);
+        free(tree->name);
+    }
+    free(profile->tree);
+}
+
+static void free_stacks(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->n_stacks; i++) {
+        struct profile_stack *stack = &profile->stack[i];
+        for (size_t k = 0; k < stack->n_components; k++)
+            free(stack->component[k].component);
+        free(stack->component);
+        free(stack->name);
+    }
+    free(profile->stack);
+}
+
+static void free_places(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->n_modules; i++) {
+        free(profile->module[i].path);
+        free(profile->module[i].build_id);
+    }
+    free(profile->module);
+    for (size_t i = 0; i < profile->n_places; i++)
+        free(profile->place[i].text);
+    free(profile->place);
+    for (size_t i = 0; i < profile->n_functions; i++) {
+        free(profile->function[i].name);
+        free(profile->function[i].file);
+    }
+    free(profile->function);
+}
+
+static void free_counts(struct profile_count *count, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(count[i].name);
+        free(count[i].note);
+    }
+    free(count);
+}
+
+static void free_lists(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->n_events; i++)
+        free(profile->event[i].name);
+    free(profile->event);
+    free_counts(profile->unknown, profile->n_unknown);
+    free_counts(profile->nondeterminism, profile->n_nondeterminism);
+    for (size_t i = 0; i < profile->n_host; i++) {
+        free(profile->host[i].key);
+        free(profile->host[i].value);
+    }
+    free(profile->host);
+}
+
+void profile__free(struct profile *profile)
+{
+    if (!profile)
+        return;
+    free_trees(profile);
+    free_stacks(profile);
+    free_places(profile);
+    free_lists(profile);
+    free(profile->version);
+    free(profile->command);
+    free(profile->core);
+    free(profile->core_text);
+    free(profile->source);
+    free(profile->guest_cpu);
+    free(profile->incomplete_why);
+    free(profile->verdict);
+    free(profile->verdict_next);
+    free(profile);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Thresholds of the exact tree and what to try, by node name. docs/metrics.md explains the thresholds. */
+#include "tree/build.h"
+
+#include <string.h>
+
+static const double never = 2.0;
+
+const struct tree_advice *tree_advice__find(const char *name)
+{
+    static const struct tree_advice table[] = {
+        {"Frontend Bound", 0.15,
+         "see which instructions starve the issue stage: smaller hot code, better code layout "
+         "(profile-guided "
+         "optimisation), fewer taken branches"},
+        {"Fetch Latency", 0.10,
+         "the front end delivers nothing for whole cycles: keep hot code together and branches predictable"},
+        {"ICache Misses", 0.05,
+         "shrink or reorder hot code: profile-guided optimisation, function splitting, less inlining and "
+         "unrolling"},
+        {"ITLB Misses", 0.05,
+         "put hot code on fewer pages: order functions by use, or map the text on huge pages"},
+        {"Branch Resteers", 0.05,
+         "reduce mispredictions and far jumps: the front end restarts at a new address"},
+        {"Mispredicts Resteers", 0.05,
+         "make the blamed branches predictable, or replace them by conditional moves or arithmetic"},
+        {"Clears Resteers", 0.05, "remove the cause of machine clears: self-modifying code, memory ordering"},
+        {"Unknown Branches", 0.05,
+         "too many different branches for the branch target buffer: reduce hot code and indirect jumps"},
+        {"DSB Switches", 0.05,
+         "keep hot loops in the uop cache: align them to 32 bytes, reduce unrolling, avoid dense branches"},
+        {"LCP", 0.05, "avoid 16-bit immediates (length-changing prefixes): use 32-bit operands"},
+        {"MS Switches", 0.05,
+         "replace microcoded instructions (string instructions, divisions, x87) in hot code"},
+        {"Fetch Bandwidth", 0.10,
+         "the front end delivers too few uops a cycle: shorter code, fused compares, loops that fit the uop "
+         "cache"},
+        {"MITE", 0.10,
+         "hot code runs from the decoders: align loops to 32 bytes, fewer uops and branches in each 32 "
+         "bytes"},
+        {"DSB", 0.15, "the uop cache limits delivery: larger basic blocks, aligned branch targets"},
+        {"LSD", 0.15, "the loop body wastes slots at its end: unroll it to a multiple of the issue width"},
+        {"MS", 0.05, "replace microcoded instructions in hot code by simple ones"},
+        {"Bad Speculation", 0.10, "find the branch or load that is blamed and make it predictable"},
+        {"Branch Mispredicts", 0.05,
+         "make the blamed branches predictable (sort data, hoist conditions) or branch-free (conditional "
+         "moves, "
+         "masks, tables)"},
+        {"Machine Clears", 0.05,
+         "remove memory-ordering conflicts, self-modifying code and loads that overtake overlapping stores"},
+        {"In Flight", never, NULL},
+        {"Retiring", 0.70,
+         "the core is busy with useful work: do less of it (better algorithm, vectorise, fewer "
+         "instructions)"},
+        {"Base", 0.60, "reduce the number of uops: vectorise, strength-reduce, remove redundant work"},
+        {"Micro Sequencer", 0.05,
+         "replace microcoded instructions; avoid denormals and other assists (flush-to-zero)"},
+        {"Backend Bound", 0.20, "see whether memory or execution is missing, one level down"},
+        {"Memory Bound", 0.20,
+         "improve locality: touch less memory, in order, and reuse it while it is cached"},
+        {"L1 Bound", 0.10,
+         "loads wait although they hit L1: shorten pointer chains, avoid blocked store forwarding, 4K "
+         "aliasing and "
+         "line splits"},
+        {"DTLB Misses", 0.05, "touch fewer pages: denser data, blocked access order, huge pages"},
+        {"L2 Bound", 0.05, "make the working set fit L1: block the loops, pack the data"},
+        {"L3 Bound", 0.05,
+         "make the working set fit L2: block the loops, change the traversal order, pack the data"},
+        {"Ext. Memory Bound", 0.09,
+         "data comes from memory: block the loops for the caches, change the traversal order, prefetch, use "
+         "smaller types"},
+        {"DRAM Bound", 0.09,
+         "data comes from memory: block the loops for the caches, change the traversal order, prefetch, use "
+         "smaller types"},
+        {"MEM Bandwidth", 0.10,
+         "memory is saturated: move fewer bytes (smaller types, blocking, fusing loops)"},
+        {"MEM Latency", 0.10,
+         "memory is waited for one access at a time: prefetch, make accesses independent, batch look-ups"},
+        {"Stores Bound", 0.10,
+         "the store buffer is full: write less, write whole lines in order, use non-temporal stores for "
+         "data that is not read again"},
+        {"Core Bound", 0.10, "shorten dependency chains and balance the execution ports, one level down"},
+        {"Divider", 0.10, "multiply by reciprocals, divide less often, use narrower types"},
+        {"Serializing", 0.10,
+         "remove fences, locked and serialising instructions (CPUID, RDTSCP) from hot code"},
+        {"Ports", 0.10, "the needed port is taken: use instructions for other ports, vectorise"},
+        {"Dependency", 0.10,
+         "break the dependency chain: several accumulators, reassociation, independent iterations "
+         "interleaved"},
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts over hand-made reports. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fathom/account.h"
+#include "fathom/core.h"
+
+enum { WIDTH = 4 };
+
+struct accounts {
+    struct truth truth;
+    struct tip tip;
+    struct pmu pmu;
+    struct cpi_stack stack;
+};
+
+static void accounts__init(struct accounts *a)
+{
+    struct core core = {.issue_width = WIDTH, .retire_width = 4, .mem_queue_entries = 32};
+
+    truth__init(&a->truth, &core);
+    tip__init(&a->tip, &core);
+    pmu__init(&a->pmu, &core);
+    cpi_stack__init(&a->stack);
+}
+
+static void accounts__consume(struct accounts *a, const struct cycle_report *r, unsigned n)
+{
+    a->truth.listener.consume(&a->truth.listener, r, n);
+    a->tip.listener.consume(&a->tip.listener, r, n);
+    a->pmu.listener.consume(&a->pmu.listener, r, n);
+    a->stack.listener.consume(&a->stack.listener, r, n);
+}
+
+/* A cycle in which nothing happens, for `stall`. */
+static struct cycle_report report__idle(uint32_t cycles, enum stall stall, uint32_t site)
+{
+    struct cycle_report r = {
+        .cycles = cycles, .stall = (uint8_t)stall, .stall_site = site, .wait_site = site};
+
+    r.mispredict_site = REPORT_NO_SITE;
+    r.wait = WAIT_OTHER;
+    return r;
+}
+
+static void report__retire(struct cycle_report *r, unsigned n, uint32_t first_site)
+{
+    r->retired = r->retired_uops = r->retired_insns = (uint8_t)n;
+    r->retired_high = (uint8_t)((1U << n) - 1);
+    for (unsigned k = 0; k < n; k++)
+        r->retired_site[k] = first_site + k;
+    r->wait = WAIT_BASE;
+}
+
+/* The sums that must hold whatever the reports were. */
+static void accounts__check_sums(const struct accounts *a)
+{
+    uint64_t tip = a->tip.cycles_tip_unplaced, stack = 0, placed = 0;
+
+    for (size_t s = 0; s < a->tip.n_sites; s++) {
+        tip += a->tip.site[s].cycles_tip;
+        for (unsigned c = 0; c < PLACE_SLOTS; c++)
+            placed += a->tip.site[s].slots[c];
+    }
+    for (unsigned c = 0; c < PLACE_SLOTS; c++)
+        placed += a->tip.slots_unplaced[c];
+    for (unsigned w = 0; w < WAIT_COUNT; w++)
+        stack += a->stack.cycles[w];
+    assert_int_equal(tip, a->truth.cycles * TIP_UNIT);
+    assert_int_equal(placed, a->truth.slots - a->truth.in_flight);
+    assert_int_equal(stack, a->truth.cycles);
+    for (unsigned e = 0; e < PMU_EVENTS; e++) {
+        uint64_t cycles = 0;
+
+        for (unsigned bin = 0; bin < PMU_HISTOGRAM; bin++)
+            cycles += a->pmu.cycles_with[e][bin];
+        assert_int_equal(cycles, a->truth.cycles);
+    }
+}
+
+static void test_truth_owns_every_slot(void **state)
+{
+    struct accounts a;
+    struct cycle_report r[4];
+
+    (void)state;
+    accounts__init(&a);
+    r[0] = report__idle(1, STALL_FE_MITE, 7); /* 3 issued, one bubble */
+    r[0].issued = 3;
+    r[1] = report__idle(10, STALL_BE_L2, 8);
+    r[2] = report__idle(1, STALL_FE_ICACHE, 9); /* 1 retires, 2 are thrown away */
+    report__retire(&r[2], 1, 3);
+    r[2].squashed = 2;
+    r[2].squash_clear = 2;
+    r[2].mispredict_site = 3;
+    r[3] = report__idle(2, STALL_RECOVERY_CLEAR, REPORT_NO_SITE);
+    r[3].mispredict_site = 3;
+    accounts__consume(&a, r, 4);
+    assert_int_equal(a.truth.cycles, 14);
+    assert_int_equal(a.truth.slots, 56);
+    assert_int_equal(a.truth.retired, 1);
+    assert_int_equal(a.truth.squashed, 2);
+    assert_int_equal(a.truth.squashed_clear, 2);
+    assert_int_equal(a.truth.in_flight, 0);
+    assert_int_equal(a.truth.empty[STALL_FE_MITE], 1);
+    assert_int_equal(a.truth.empty_latency[STALL_FE_MITE], 0);
+    assert_int_equal(a.truth.empty[STALL_BE_L2], 40);
+    assert_int_equal(a.truth.empty[STALL_FE_ICACHE], 4);
+    assert_int_equal(a.truth.empty_latency[STALL_FE_ICACHE], 4);
+    assert_int_equal(a.truth.empty[STALL_RECOVERY_CLEAR], 8);
+    truth__check(&a.truth);
+    accounts__check_sums(&a);
+    assert_int_equal(a.tip.site[3].slots[PLACE_BAD_SPECULATION], 2 + 8);
+    assert_int_equal(a.tip.site[3].slots[PLACE_RETIRING], 1);
+    assert_int_equal(a.tip.site[7].slots[PLACE_FRONTEND], 1);
+    assert_int_equal(a.tip.site[8].slots[PLACE_BACKEND_MEMORY], 40);
+    assert_int_equal(a.tip.site[9].slots[PLACE_FRONTEND], 4);
+    tip__free(&a.tip);
+}
+
+static void test_tip_shares_cycles(void **state)
+{
+    struct accounts a;
+    struct cycle_report r[4];
+
+    (void)state;
+    accounts__init(&a);
+    r[0] = report__idle(1, STALL_NONE, REPORT_NO_SITE);
+    r[0].issued = 4;
+    r[1] = report__idle(1, STALL_BE_DEPENDENCY, 1);
+    report__retire(&r[1], 3, 0);
+    r[1].retired_high = 0x6;                      /* the first uop is not its instruction's last */
+    r[2] = report__idle(5, STALL_BE_PORTS, 5000); /* a site beyond the first table */
+    r[3] = report__idle(1, STALL_BE_SERIAL, REPORT_NO_SITE);
+    report__retire(&r[3], 1, 2);
+    accounts__consume(&a, r, 4);
+    assert_int_equal(a.tip.n_sites, 5001);
+    for (unsigned s = 0; s < 3; s++)
+        assert_int_equal(a.tip.site[s].cycles_tip, TIP_UNIT / 3 + (s == 2 ? TIP_UNIT : 0));
+    assert_int_equal(a.tip.site[0].insns, 0);
+    assert_int_equal(a.tip.site[1].insns, 1);
+    assert_int_equal(a.tip.site[2].insns, 2);
+    assert_int_equal(a.tip.site[5000].cycles_tip, 5 * TIP_UNIT);
+    assert_int_equal(a.tip.site[5000].slots[PLACE_BACKEND_CORE], 20);
+    assert_int_equal(a.tip.cycles_tip_unplaced, TIP_UNIT); /* the first cycle waited for nothing */
+    assert_int_equal(a.tip.slots_unplaced[PLACE_BACKEND_CORE], 4);
+    assert_int_equal(a.truth.in_flight, 0);
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+}
+
+static void test_recovery_without_branch_blames_the_stall_site(void **state)
+{
+    struct accounts a;
+    struct cycle_report r = report__idle(3, STALL_RECOVERY_MISPREDICT, 6);
+
+    (void)state;
+    accounts__init(&a);
+    accounts__consume(&a, &r, 1);
+    assert_int_equal(a.tip.site[6].slots[PLACE_BAD_SPECULATION], 12);
+    assert_int_equal(a.pmu.sum[PMU_RECOVERY_BUBBLES], 12);
+    assert_int_equal(pmu__read(&a.pmu, PMU_RECOVERY_BUBBLES, 1, 0), 3);
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+}
+
+static void test_pmu_fetch_bubbles_exclude_other_stalls(void **state)
+{
+    struct accounts a;
+    struct cycle_report r[4];
+
+    (void)state;
+    accounts__init(&a);
+    r[0] = report__idle(2, STALL_FE_ITLB, 0);
+    r[0].flags = REPORT_ITLB | REPORT_RS_EMPTY;
+    r[1] = report__idle(1, STALL_FE_DSB, 0);
+    r[1].issued = 1;
+    r[2] = report__idle(7, STALL_BE_L1, 0);
+    r[2].resource = RES_ROB;
+    r[3] = report__idle(1, STALL_RECOVERY_MISPREDICT, 0);
+    r[3].squashed = 1;
+    accounts__consume(&a, r, 4);
+    assert_int_equal(a.pmu.sum[PMU_FETCH_BUBBLES], 8 + 3);
+    assert_int_equal(pmu__read(&a.pmu, PMU_FETCH_BUBBLES, 4, 0), 2);
+    assert_int_equal(pmu__read(&a.pmu, PMU_FETCH_BUBBLES, 3, 0), 3);
+    assert_int_equal(pmu__read(&a.pmu, PMU_FETCH_BUBBLES, 1, 1), 8);
+    assert_int_equal(a.pmu.sum[PMU_ITLB_STALLS], 2);
+    assert_int_equal(a.pmu.sum[PMU_RS_EMPTY], 2);
+    assert_int_equal(a.pmu.sum[PMU_STALLS_ROB], 7);
+    assert_int_equal(a.pmu.sum[PMU_TOTAL_SLOTS], 44);
+    assert_int_equal(a.pmu.sum[PMU_SLOTS_ISSUED], 1);
+    /* TD-7 by counters: what is left of the slots are the back end's. */
+    assert_int_equal(44 - a.pmu.sum[PMU_FETCH_BUBBLES] - a.pmu.sum[PMU_RECOVERY_BUBBLES] - 1, 28);
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+}
+
+static void test_pmu_memory_stalls(void **state)
+{
+    struct accounts a;
+    struct cycle_report r[6];
+
+    (void)state;
+    accounts__init(&a);
+    for (unsigned i = 0; i < 6; i++)
+        r[i] = report__idle(1, STALL_BE_DRAM, 0);
+    r[0].loads_pending = r[0].l1_miss_pending = r[0].l2_miss_pending = r[0].l3_miss_pending = 2;
+    r[0].cycles = 30;
+    r[0].mem_outstanding = 100; /* beyond the histogram: the sum stays exact */
+    r[1].loads_pending = r[1].l1_miss_pending = 1;
+    r[1].flags = REPORT_SB_FULL; /* AnyLoad is set: not a store stall */
+    r[2].loads_pending = r[2].l1_miss_pending = 1;
+    r[2].executed = 2; /* something executed: no load stall, but few, and the store buffer is full */
+    r[2].flags = REPORT_SB_FULL;
+    r[3].executed = 3; /* not few */
+    r[3].flags = REPORT_SB_FULL;
+    r[4].flags = REPORT_SB_FULL;
+    r[5].loads_pending = 1;
+    accounts__consume(&a, r, 6);
+    assert_int_equal(a.pmu.sum[PMU_MEM_STALLS_ANY_LOAD], 32);
+    assert_int_equal(a.pmu.sum[PMU_MEM_STALLS_L1_MISS], 31);
+    assert_int_equal(a.pmu.sum[PMU_MEM_STALLS_L2_MISS], 30);
+    assert_int_equal(a.pmu.sum[PMU_MEM_STALLS_L3_MISS], 30);
+    assert_int_equal(a.pmu.sum[PMU_MEM_STALLS_STORES], 2);
+    assert_int_equal(a.pmu.sum[PMU_EXT_MEM_OUTSTANDING], 3000);
+    assert_int_equal(pmu__read(&a.pmu, PMU_EXT_MEM_OUTSTANDING, 63, 0), 30);
+    assert_int_equal(pmu__read(&a.pmu, PMU_OPS_EXECUTED, 3, 1), 34);
+    assert_int_equal(a.pmu.ext_mem_threshold, 23); /* 70 % of 32, rounded up */
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+}
+
+static void test_pmu_counts_what_retires_and_is_delivered(void **state)
+{
+    struct accounts a;
+    struct cycle_report r[3];
+
+    (void)state;
+    accounts__init(&a);
+    r[0] = report__idle(1, STALL_NONE, 0);
+    r[0].issued = 4;
+    r[0].delivered = 4;
+    r[0].delivered_ms = 1;
+    r[0].source = FETCH_MITE;
+    r[0].flags = REPORT_MS_SWITCH | REPORT_LCP | REPORT_BACLEAR | REPORT_DIVIDER | REPORT_ICACHE;
+    r[1] = report__idle(1, STALL_FE_DSB, 0);
+    report__retire(&r[1], 4, 0);
+    r[1].retired_insns = 3;
+    r[1].retired_uops = 6;
+    r[1].retired_ms = 2;
+    r[1].branches = 2;
+    r[1].mispredicts = 1;
+    r[1].clears = 1;
+    r[1].load_level[0] = 1;
+    r[1].load_level[4] = 2;
+    r[1].executed = 5;
+    r[1].delivered = 4;
+    r[1].source = FETCH_DSB;
+    r[2] = report__idle(1, STALL_FE_MS, 0);
+    r[2].delivered = r[2].delivered_ms = 4;
+    r[2].source = FETCH_MS;
+    accounts__consume(&a, r, 3);
+    assert_int_equal(a.pmu.sum[PMU_CYCLES], 3);
+    assert_int_equal(a.pmu.sum[PMU_INSTRUCTIONS], 3);
+    assert_int_equal(a.pmu.sum[PMU_UOPS_RETIRED], 6);
+    assert_int_equal(a.pmu.sum[PMU_SLOTS_RETIRED], 4);
+    assert_int_equal(a.pmu.sum[PMU_MS_SLOTS_RETIRED], 2);
+    assert_int_equal(a.pmu.sum[PMU_BR_RETIRED], 2);
+    assert_int_equal(a.pmu.sum[PMU_BR_MISPRED_RETIRED], 1);
+    assert_int_equal(a.pmu.sum[PMU_MACHINE_CLEARS], 1);
+    assert_int_equal(a.pmu.sum[PMU_LOADS_L1], 1);
+    assert_int_equal(a.pmu.sum[PMU_LOADS_DRAM], 2);
+    assert_int_equal(a.pmu.sum[PMU_OPS_EXECUTED], 5);
+    assert_int_equal(a.pmu.sum[PMU_IDQ_MITE_UOPS], 3);
+    assert_int_equal(a.pmu.sum[PMU_IDQ_DSB_UOPS], 4);
+    assert_int_equal(a.pmu.sum[PMU_IDQ_MS_UOPS], 5);
+    for (unsigned e = PMU_MS_SWITCHES; e <= PMU_ICACHE_STALLS; e++)
+        assert_int_equal(a.pmu.sum[e], 1);
+    assert_int_equal(a.pmu.sum[PMU_DIVIDER_ACTIVE], 1);
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+}
+
+/* Batches of random but legal reports: every sum holds, and batch boundaries do not matter. */
+static void test_sums_hold_for_any_reports(void **state)
+{
+    enum { REPORTS = 5000 };
+    struct cycle_report *r = calloc(REPORTS, sizeof *r);
+    struct accounts whole, parts;
+    unsigned seed = 1, in_flight = 0;
+
+    (void)state;
+    assert_non_null(r);
+    for (unsigned i = 0; i < REPORTS; i++) {
+        bool idle = rand_r(&seed) % 4 == 0;
+        unsigned stall = STALL_NONE + 1 + (unsigned)rand_r(&seed) % (STALL_COUNT - 1);
+
+        r[i] = report__idle(idle ? (uint32_t)(rand_r(&seed) % 500 + 1) : 1, (enum stall)stall,
+                            rand_r(&seed) % 8 ? (uint32_t)(rand_r(&seed) % 3000) : REPORT_NO_SITE);
+        r[i].wait = (uint8_t)(rand_r(&seed) % WAIT_COUNT);
+        r[i].mem_outstanding = (uint8_t)rand_r(&seed);
+        r[i].flags = (uint8_t)rand_r(&seed);
+        r[i].resource = (uint8_t)(rand_r(&seed) % RES_COUNT);
+        if (idle)
+            continue;
+        r[i].issued = (uint8_t)(rand_r(&seed) % (WIDTH + 1));
+        if (r[i].issued == WIDTH)
+            r[i].stall = STALL_NONE;
+        in_flight += r[i].issued;
+        report__retire(&r[i], (unsigned)rand_r(&seed) % 9 % (in_flight + 1),
+                       (uint32_t)(rand_r(&seed) % 3000));
+        in_flight -= r[i].retired;
+        r[i].executed = (uint8_t)(rand_r(&seed) % 9);
+        r[i].load_level[1] = (uint8_t)(rand_r(&seed) % 3);
+        if (rand_r(&seed) % 20 == 0) {
+            r[i].squashed = (uint16_t)in_flight;
+            in_flight = 0;
+        }
+    }
+    accounts__init(&whole);
+    accounts__init(&parts);
+    accounts__consume(&whole, r, REPORTS);
+    for (unsigned i = 0, n; i < REPORTS; i += n) {
+        n = (unsigned)rand_r(&seed) % 1024 + 1;
+        n = n < REPORTS - i ? n : REPORTS - i;
+        accounts__consume(&parts, r + i, n);
+    }
+    accounts__check_sums(&whole);
+    assert_int_equal(whole.truth.in_flight, in_flight);
+    assert_memory_equal(&whole.truth, &parts.truth, sizeof whole.truth);
+    assert_memory_equal(&whole.pmu, &parts.pmu, sizeof whole.pmu);
+    assert_memory_equal(&whole.stack, &parts.stack, sizeof whole.stack);
+    assert_int_equal(whole.tip.n_sites, parts.tip.n_sites);
+    assert_memory_equal(whole.tip.site, parts.tip.site, whole.tip.n_sites * sizeof *whole.tip.site);
+    tip__free(&whole.tip);
+    tip__free(&parts.tip);
+    free(r);
+}
+
+static void check_lookup(struct pmu *pmu, const char *name, double expected)
+{
+    double value = -1;
+
+    if (!pmu__lookup(pmu, name, &value))
+        fail_msg("%s is not known", name);
+    assert_true(value == expected);
+}
+
+static void test_pmu_lookup(void **state)
+{
+    static const char *const unknown[] = {
+        "NoSuchEvent",
+        "FetchBubbles:c64",
+        "FetchBubbles:c",
+        "cpu@FetchBubbles",
+        "cpu@FetchBubbles,edge@",
+        "cpu@FetchBubbles,cmask@",
+        "cpu@FetchBubbles,inv@",
+        "FetchBubbles[4]",
+        "FetchBubbles[>=]",
+        "#no_such_literal",
+        "FetchBubbles:k",
+        "cpu@FetchBubbles,cmask=#nothing@",
+        "",
+        ":",
+        "@@",
+        "cpu@event=0xc4@",
+        "cpu@IDQ_UOPS_NOT_DELIVERED.CYCLES_FE_WAS_OK,cmask=2@",
+    };
+    struct accounts a;
+    struct cycle_report r[3];
+    double value;
+
+    (void)state;
+    accounts__init(&a);
+    r[0] = report__idle(2, STALL_FE_ITLB, 0);
+    r[1] = report__idle(1, STALL_FE_DSB, 0);
+    r[1].issued = 1;
+    r[1].executed = 1;
+    r[2] = report__idle(7, STALL_BE_L1, 0);
+    accounts__consume(&a, r, 3);
+    check_lookup(&a.pmu, "FetchBubbles", 11);
+    check_lookup(&a.pmu, "FetchBubbles:u", 11);
+    check_lookup(&a.pmu, "FetchBubbles:c4", 2);
+    check_lookup(&a.pmu, "FetchBubbles:c1:i1", 7);
+    check_lookup(&a.pmu, "FetchBubbles[>=3]", 3);
+    check_lookup(&a.pmu, "FetchBubbles[>=#issue_width]", 2);
+    check_lookup(&a.pmu, "FetchBubbles[<1]", 7);
+    check_lookup(&a.pmu, "cpu@FetchBubbles\\,cmask\\=4@", 2);
+    check_lookup(&a.pmu, "cpu@FetchBubbles,cmask=0x1,inv@", 7);
+    check_lookup(&a.pmu, "cpu@FetchBubbles,cmask=#issue_width@", 2);
+    check_lookup(&a.pmu, "cpu/FetchBubbles,cmask=1,edge=0/", 3);
+    check_lookup(&a.pmu, "cpu@FetchBubbles@:u", 11);
+    check_lookup(&a.pmu, "IDQ_UOPS_NOT_DELIVERED.CORE", 11);
+    check_lookup(&a.pmu, "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 2);
+    check_lookup(&a.pmu, "IDQ_UOPS_NOT_DELIVERED.CYCLES_FE_WAS_OK", 7);
+    check_lookup(&a.pmu, "EXE_ACTIVITY.1_PORTS_UTIL", 1);
+    check_lookup(&a.pmu, "CYCLE_ACTIVITY.CYCLES_NO_EXECUTE", 9);
+    check_lookup(&a.pmu, "cpu_clk_unhalted.thread", 10);
+    check_lookup(&a.pmu, "#issue_width", 4);
+    check_lookup(&a.pmu, "#slots", 4);
+    check_lookup(&a.pmu, "#SMT_on", 0);
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+        if (pmu__lookup(&a.pmu, unknown[i], &value))
+            fail_msg("%s must not be known", unknown[i]);
+    tip__free(&a.tip);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (int e = 0; e < PMU_EVENTS; e++)
+        assert_int_equal(pmu__event_by_name(pmu__event_name((enum pmu_event)e)), e);
+    assert_int_equal(pmu__event_by_name("fetchbubbles"), -1);
+    assert_string_equal(pmu__event_name(PMU_MEM_STALLS_L1_MISS), "MemStalls.L1miss");
+    for (int w = 0; w < WAIT_COUNT; w++)
+        assert_non_null(cpi_stack__component_name((enum wait)w));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_truth_owns_every_slot),
+        cmocka_unit_test(test_tip_shares_cycles),
+        cmocka_unit_test(test_recovery_without_branch_blames_the_stall_site),
+        cmocka_unit_test(test_pmu_fetch_bubbles_exclude_other_stalls),
+        cmocka_unit_test(test_pmu_memory_stalls),
+        cmocka_unit_test(test_pmu_counts_what_retires_and_is_delivered),
+        cmocka_unit_test(test_sums_hold_for_any_reports),
+        cmocka_unit_test(test_pmu_lookup),
+        cmocka_unit_test(test_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
