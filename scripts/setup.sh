@@ -26,6 +26,12 @@ packages_run=(
 )
 packages_test=(
     "libcmocka-dev: the unit test framework"
+    "xz-utils: a real program to analyse"
+    "sqlite3: a real program to analyse"
+    "python3-minimal: a real program to analyse"
+    "perl-base: a real program to analyse"
+    "lua5.4: a real program to analyse"
+    "openssl: a real program to analyse"
 )
 packages_ci=(
     "clang: the second compiler, and libFuzzer"

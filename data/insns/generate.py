@@ -13,7 +13,7 @@ import sys
 CORES = ("SNB", "IVB", "HSW", "BDW", "SKL")
 HERE = os.path.dirname(os.path.abspath(__file__))
 VERSION = 1
-MAX_UOPS = 500  # longer flows (WBINVD, RDRAND in SGX-era microcode) are measurement artefacts here
+MAX_UOPS = 250  # longer flows (WBINVD, RDRAND with mitigations) get the default recipe
 CONDITIONS = "O NO B NB Z NZ BE NBE S NS P NP L NL LE NLE".split()
 
 (MNEM, SFX, FORM, IFORM, ATTR, OPS, UOPS, RET, MITE, MS, DEC, DIV, TP, PORTS, LAT, MF, IDX, SAME,
@@ -140,9 +140,12 @@ def table(core, path):
         if text.startswith("#"):
             continue
         cells = corrected(core, text.split("\t"))
-        if cells[UOPS] != "-" and int(cells[UOPS]) > MAX_UOPS:
+        if max(int(c) for c in (cells[UOPS], cells[RET]) if c != "-") > MAX_UOPS:
             continue
         rows.append(cells)
+    rows += [["JECXZ"] + r[1:] for r in rows if r[MNEM] == "JRCXZ"]
+    if not any(r[MNEM] == "TZCNT" for r in rows):  # without BMI1 it executes as BSF
+        rows += [["TZCNT"] + r[1:] for r in rows if r[MNEM] == "BSF"]
     rows.sort(key=lambda c: (c[MNEM].encode(), c[SFX].encode(), c[FORM].encode()))
     head = ["fathom-insns %d" % VERSION,
             "core " + core.lower(),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The textbook product on blocks: a block of b (18 KiB) stays in the L1 cache while every row of a
+/* The textbook product on blocks: a block of b (8 KiB) stays in the L1 cache while every row of a
  * passes over it. The chain of additions is as long as before. */
 #include "matmul.h"
 
-enum { BLOCK = 48 };
+enum { BLOCK = 32 };
 _Static_assert(MULTIPLE % BLOCK == 0, "blocks must cover the matrix");
 
 static __attribute__((noinline)) void multiply(int n, const double *a, const double *b, double *c)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DEFAULT_N = 240, MULTIPLE = 48 };
+enum { DEFAULT_N = 192, MULTIPLE = 32 };
 
 /* n x n elements, row by row; rows begin on cache lines when n is a multiple of 8. */
 struct matrices {

@@ -46,6 +46,7 @@ struct block {
     size_t n;
     uint64_t address;
     bool unrolled;
+    int registers; /* enum loop_registers of loop.h: which addresses are equal; 0: all different */
 };
 
 /* Computes all bounds; `detail` false leaves out the instruction lists (several times faster). */
@@ -53,6 +54,12 @@ int bounds__compute(const struct block *block, const struct core *core, struct i
                     struct bounds *out);
 void bounds__free(struct bounds *bounds);
 const char *bound__name(enum bound_kind kind);
+
+/* What limits the loop, naming the instructions (`insn_text[i]` is that of position i), and what to try.
+ * `bounds` come with detail; `simulated_cycles` <= 0: no simulation. Returns -1 if a text was cut short. */
+int loop_advice__sentence(const struct block *block, const struct bounds *bounds, double simulated_cycles,
+                          const char *const *insn_text, char *sentence, size_t size, char *next,
+                          size_t next_size);
 
 /* The dependency graph of one iteration as Graphviz text: instructions as nodes, register, flag and memory
  * dependencies as edges with latency; loop-carried edges dashed, the critical cycle marked. */

@@ -10,7 +10,8 @@
 struct core;
 struct status;
 
-/* Renamed storage (R_, as REG_ belongs to <sys/ucontext.h>). AH..DH share the id of their register (17.1, RN-15). */
+/* Renamed storage (R_, as REG_ belongs to <sys/ucontext.h>). AH..DH share the id of their register (17.1,
+ * RN-15). */
 enum reg_id {
     R_RAX,
     R_RCX,

@@ -54,11 +54,14 @@ struct pipe_config {
     unsigned n_listeners;
     struct uop_listener *uops; /* NULL: nobody asks */
     bool unrolled;             /* loops: all uops from MITE, FE-2 */
+    bool ufs;                  /* loops: the published UFS rules instead (PIPELINE.md 4.1, 8.7, 9.3) */
     bool endless;              /* loops: DSB and LSD warm (DSB-9, TP-7), no load/store-buffer limits */
 };
 
 struct pipe *pipe__new(const struct pipe_config *config, struct status *st);
 void pipe__free(struct pipe *pipe);
+/* Ready for another run of the same kind (endless or not), keeping its memory. */
+void pipe__reset(struct pipe *pipe, const struct pipe_config *config);
 
 /*
  * Runs until `max_cycles` more cycles have passed, `stop` returned true (asked after every batch of

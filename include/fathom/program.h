@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fathom/source.h"
 #include "fathom/profile.h"
 
 struct isa;
 struct status;
 struct program;
-struct source;
 
 struct program_options {
     char *const *argv;     /* the program and its arguments, NULL-terminated; searched in PATH */
@@ -37,8 +37,10 @@ struct program_end {
 };
 
 /*
- * Starts `opt->argv` under the tracer, stopped at its first instruction. Foreign and missing
- * programs are refused here with exit codes 126 and 127; scripts run under their interpreter.
+ * Starts `opt->argv` under the tracer, stopped before its first instruction until the first fill.
+ * Foreign and missing programs are refused here with exit codes 126 and 127; scripts run under their
+ * interpreter. The program dies with the calling thread. It inherits every descriptor that is not
+ * close-on-exec.
  */
 struct program *program__start(const struct program_options *opt, struct status *st);
 /* The source; valid until program__free. */

@@ -15,6 +15,7 @@ struct site {
     struct insn *insn;
     uint32_t id; /* 0, 1, 2 ... in order of first sight */
     uint32_t reserved;
+    struct site *next; /* the site after it in memory once looked up, else NULL */
 };
 
 /* All code seen so far, by address. Self-modified code gets a new site for the same address. */

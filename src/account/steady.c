@@ -33,6 +33,8 @@ static void consume(struct listener *self, const struct cycle_report *reports, u
     struct steady *s = (struct steady *)self;
     for (unsigned i = 0; i < n && !s->done; i++) {
         retired(s, &reports[i]);
+        s->delivered[FETCH_MS] += reports[i].delivered_ms;
+        s->delivered[reports[i].source] += (uint64_t)(reports[i].delivered - reports[i].delivered_ms);
         s->now += reports[i].cycles;
         s->done = s->now > STEADY_MIN_CYCLES + 1 && s->n + s->partial > STEADY_MIN_ITERATIONS;
     }
@@ -43,6 +45,15 @@ void steady__init(struct steady *s, uint32_t n_insns)
     memset(s, 0, sizeof *s);
     s->listener.consume = consume;
     s->last_site = n_insns - 1;
+}
+
+void steady__reset(struct steady *s, uint32_t n_insns)
+{
+    struct steady_iteration *iteration = s->iteration;
+    size_t cap = s->cap;
+    steady__init(s, n_insns);
+    s->iteration = iteration;
+    s->cap = cap;
 }
 
 void steady__free(struct steady *s)
@@ -68,4 +79,34 @@ double steady__cycles(const struct steady *s)
                 break;
             }
     return (double)(it[last].cycle - it[first].cycle) / (double)(last - first);
+}
+
+static bool repeats(const struct steady_iteration *it, size_t from, size_t n, size_t period)
+{
+    int64_t cycles = it[n - 1].cycle - it[n - 1 - period].cycle;
+    for (size_t i = from + period; i < n; i++)
+        if (it[i].cycle - it[i - period].cycle != cycles || it[i].position != it[i - period].position)
+            return false;
+    return true;
+}
+
+bool steady__period(const struct steady *s, uint32_t *iterations, uint64_t *cycles)
+{
+    size_t from = s->n / 2, span = s->n - from;
+    for (size_t period = 1; period * 3 <= span; period++)
+        if (repeats(s->iteration, from, s->n, period)) {
+            *iterations = (uint32_t)period;
+            *cycles = (uint64_t)(s->iteration[s->n - 1].cycle - s->iteration[s->n - 1 - period].cycle);
+            return true;
+        }
+    return false;
+}
+
+uint8_t steady__source(const struct steady *s)
+{
+    uint8_t best = FETCH_MITE;
+    for (uint8_t k = FETCH_DSB; k <= FETCH_MS; k++)
+        if (s->delivered[k] > s->delivered[best])
+            best = k;
+    return best;
 }

@@ -26,7 +26,7 @@ struct input {
     uint8_t operand; /* index into bound */
     uint8_t name;    /* what the uop reads */
     uint8_t extra_cyc;
-    bool index;      /* of INPUT_ADDRESS: index register */
+    bool index; /* of INPUT_ADDRESS: index register */
 };
 
 struct output {
@@ -106,7 +106,7 @@ bool decoded__is_string(const struct decoded *d)
 enum branch_kind decoded__branch(const struct decoded *d)
 {
     static const char *const loops[] = {"LOOP", "LOOPE", "LOOPNE", "XBEGIN", NULL};
-    static const char *const leaves[] = {"SYSCALL", "SYSRET", "SYSENTER", "SYSEXIT", "IRET",   "IRETD",
+    static const char *const leaves[] = {"SYSCALL", "SYSRET", "SYSENTER", "SYSEXIT", "IRET",  "IRETD",
                                          "IRETQ",   "INT",    "INT1",     "INT3",    "UIRET", NULL};
     bool direct = d->n_operands && d->operand[0].type == OPERAND_IMM;
 
@@ -492,7 +492,7 @@ static uint8_t access_of(const struct insn *insn, bool write, unsigned k)
 
 static bool is_wide(const struct flow *w, const uint8_t *operands, unsigned n, unsigned k)
 {
-    return n && w->facts->bound[operands[k < n ? k : n - 1]].size_bits == 256;
+    return n && w->facts->bound[operands[k < n ? k : n - 1]].size_bits >= 256;
 }
 
 /* UOP-10 */
@@ -518,7 +518,8 @@ static void build_loads(struct flow *w, const struct split *s, const struct insn
 }
 
 /* UOP-11 */
-static void build_stores(const struct flow *w, const struct split *s, const struct insn *insn, struct builder *b)
+static void build_stores(const struct flow *w, const struct split *s, const struct insn *insn,
+                         struct builder *b)
 {
     for (unsigned k = 0; k < s->n_sta; k++) {
         struct uop *sta = builder__add(b, UOP_STA, s->sta[k]), *std;
@@ -542,15 +543,22 @@ static void build_stores(const struct flow *w, const struct split *s, const stru
     }
 }
 
-/* The uop that resolves the branch: the youngest compute uop with a port of branches. */
+/* How much the ports of a uop look like those of a branch. */
+static unsigned branch_rank(const struct isa *isa, const struct uop *uop)
+{
+    if (!(uop->ports & isa->branch_port))
+        return 1;
+    return uop->ports & ~isa->branch_ports ? 2 : 3;
+}
+
+/* The uop that resolves the branch: the youngest compute uop with the ports of branches. */
 static void mark_branch(const struct isa *isa, struct builder *b)
 {
     struct uop *branch = NULL;
 
     for (unsigned i = 0; i < b->n; i++) {
         struct uop *uop = &b->uop[i];
-        bool better = !branch || !(branch->ports & isa->branch_port) || (uop->ports & isa->branch_port);
-        if (uop->kind == UOP_COMPUTE && better)
+        if (uop->kind == UOP_COMPUTE && (!branch || branch_rank(isa, uop) >= branch_rank(isa, branch)))
             branch = uop;
     }
     if (branch)
@@ -559,8 +567,7 @@ static void mark_branch(const struct isa *isa, struct builder *b)
 
 static void build_uops(struct flow *w, const struct insn *insn, unsigned variant, struct builder *b)
 {
-    static const struct split empty;
-    struct split s = empty;
+    struct split s;
     uint16_t fused_ports = 0;
 
     if (variant & RECIPE_FUSED)
@@ -755,7 +762,7 @@ static void insn__stack(struct insn *insn, const struct flow *w)
 
 static uint8_t high_bit(struct reg reg)
 {
-    return reg.id <= R_RBX ? (uint8_t)(1u << reg.id) : 0;
+    return (uint8_t)(reg.id <= R_RBX ? 1u << reg.id : 0u);
 }
 
 static bool is_wide_gpr(struct reg reg)
@@ -854,8 +861,8 @@ static bool needs_extra_slot(const struct decoded *d)
     bool address = false;
 
     for (unsigned i = 0; i < d->n_operands; i++)
-        address |= d->operand[i].type == OPERAND_MEM && (d->operand[i].base.cls != REG_CLASS_NONE ||
-                                                         d->operand[i].index.cls != REG_CLASS_NONE);
+        address |= d->operand[i].type == OPERAND_MEM &&
+                   (d->operand[i].base.cls != REG_CLASS_NONE || d->operand[i].index.cls != REG_CLASS_NONE);
     for (unsigned i = 0; i < d->n_operands; i++) {
         const struct operand *o = &d->operand[i];
         if (o->type != OPERAND_IMM || o->relative)
@@ -878,8 +885,8 @@ static bool is_lcp(const struct decoded *d)
 
 static bool is_serializing(const struct decoded *d, const struct facts *facts)
 {
-    static const char *const serial[] = {"LFENCE", "CPUID", "IRET", "IRETD", "IRETQ",  "WBINVD", "WRMSR", "LGDT",
-                                         "LIDT",   "LLDT",  "LTR",  "INVD",  "INVLPG", NULL};
+    static const char *const serial[] = {"LFENCE", "CPUID", "IRET", "IRETD", "IRETQ", "WBINVD", "WRMSR",
+                                         "LGDT",   "LIDT",  "LLDT", "LTR",   "INVD",  "INVLPG", NULL};
 
     if (decoded__mnemonic_is(d, serial))
         return true;
@@ -890,8 +897,9 @@ static bool is_serializing(const struct decoded *d, const struct facts *facts)
 /* FP_ARITH: bytes an arithmetic FP instruction works on. */
 static uint8_t fp_width(const struct decoded *d)
 {
-    static const char *const stems[] = {"ADD",  "SUB", "MUL",  "DIV", "SQRT", "MIN",   "MAX",   "RCP", "RSQRT",
-                                        "HADD", "DP",  "HSUB", "FM",  "FNM",  "ROUND", "ADDSUB", NULL};
+    static const char *const stems[] = {"ADD", "SUB", "MUL",   "DIV",    "SQRT", "MIN",
+                                        "MAX", "RCP", "RSQRT", "HADD",   "DP",   "HSUB",
+                                        "FM",  "FNM", "ROUND", "ADDSUB", NULL};
     const char *m = d->mnemonic + (d->mnemonic[0] == 'V');
     bool any = false;
     unsigned bits = 128;
@@ -917,8 +925,8 @@ static uint8_t fp_width(const struct decoded *d)
 
 static bool is_divide(const struct decoded *d)
 {
-    static const char *const stems[] = {"DIVPS", "DIVPD", "DIVSS", "DIVSD", "SQRTP", "SQRTS", "FDIV", "FIDIV",
-                                        "FSQRT", NULL};
+    static const char *const stems[] = {"DIVPS", "DIVPD", "DIVSS", "DIVSD", "SQRTP",
+                                        "SQRTS", "FDIV",  "FIDIV", "FSQRT", NULL};
     const char *m = d->mnemonic + (d->mnemonic[0] == 'V');
 
     if (!strcmp(m, "DIV") || !strcmp(m, "IDIV"))
@@ -966,7 +974,8 @@ static uint32_t kind_flags(const struct decoded *d, const struct facts *facts)
         flags |= INSN_SYSCALL;
     if (starts_with(m, "PREFETCH"))
         flags |= INSN_PREFETCH;
-    if (starts_with(m, "MOVNT") || starts_with(m, "VMOVNT") || strstr(m, "MASKMOVQ") || strstr(m, "MASKMOVDQU"))
+    if (starts_with(m, "MOVNT") || starts_with(m, "VMOVNT") || strstr(m, "MASKMOVQ") ||
+        strstr(m, "MASKMOVDQU"))
         flags |= INSN_NON_TEMPORAL;
     if (vsib && strstr(m, "GATHER"))
         flags |= INSN_GATHER | INSN_CONDITIONAL_MEM;
@@ -993,8 +1002,8 @@ void crack__insn(struct isa *isa, const struct decoded *d, struct insn *insn)
     insn->opcode_off = d->opcode_off;
     insn->branch = (uint8_t)decoded__branch(d);
     insn->cond = 255;
-    if (insn->branch == BRANCH_COND && ((d->map == 0 && (d->opcode & 0xf0) == 0x70) ||
-                                        (d->map == 1 && (d->opcode & 0xf0) == 0x80)))
+    if (insn->branch == BRANCH_COND &&
+        ((d->map == 0 && (d->opcode & 0xf0) == 0x70) || (d->map == 1 && (d->opcode & 0xf0) == 0x80)))
         insn->cond = d->opcode & 15;
     for (unsigned i = 0; i < d->n_operands; i++)
         if (d->operand[i].type == OPERAND_IMM && d->operand[i].relative)

@@ -107,9 +107,10 @@ static struct reg reg__convert(ZydisRegister zr)
 static void operand__memory(const ZydisDecodedOperandMem *zm, struct operand *o)
 {
     o->type = OPERAND_MEM;
-    o->mem_type = zm->type == ZYDIS_MEMOP_TYPE_VSIB                                       ? OPERAND_MEM_VSIB
-                  : zm->type == ZYDIS_MEMOP_TYPE_AGEN || zm->type == ZYDIS_MEMOP_TYPE_MIB ? OPERAND_MEM_ADDRESS
-                                                                                          : OPERAND_MEM_PLAIN;
+    o->mem_type = zm->type == ZYDIS_MEMOP_TYPE_VSIB ? OPERAND_MEM_VSIB
+                  : zm->type == ZYDIS_MEMOP_TYPE_AGEN || zm->type == ZYDIS_MEMOP_TYPE_MIB
+                      ? OPERAND_MEM_ADDRESS
+                      : OPERAND_MEM_PLAIN;
     o->base = reg__convert(zm->base);
     o->index = reg__convert(zm->index);
     o->scale = zm->index == ZYDIS_REGISTER_NONE ? 0 : zm->scale;
@@ -240,6 +241,6 @@ void decoder__format(const struct decoder *decoder, const uint8_t *bytes, size_t
         return;
     buf[0] = 0;
     if (ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder->zydis, bytes, n, &zi, zo)))
-        ZydisFormatterFormatInstruction(&decoder->formatter, &zi, zo, zi.operand_count_visible, buf, size, addr,
-                                        NULL);
+        ZydisFormatterFormatInstruction(&decoder->formatter, &zi, zo, zi.operand_count_visible, buf, size,
+                                        addr, NULL);
 }

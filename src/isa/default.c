@@ -95,35 +95,93 @@ static enum x87_class x87_class(const char *mnemonic)
         const char *name;
         uint8_t cls;
     } map[] = {
-        {"FXCH", X87_FREE},           {"FNOP", X87_FREE},           {"FWAIT", X87_FREE},
-        {"FINCSTP", X87_FREE},        {"FDECSTP", X87_FREE},        {"FFREE", X87_FREE},
-        {"FFREEP", X87_FREE},         {"FLD", X87_LOAD},            {"FLD1", X87_CONSTANT},
-        {"FLDZ", X87_CONSTANT},       {"FLDPI", X87_CONSTANT2},     {"FLDL2E", X87_CONSTANT2},
-        {"FLDL2T", X87_CONSTANT2},    {"FLDLG2", X87_CONSTANT2},    {"FLDLN2", X87_CONSTANT2},
-        {"FILD", X87_LOAD_INT},       {"FST", X87_STORE},           {"FSTP", X87_STORE},
-        {"FIST", X87_STORE_INT},      {"FISTP", X87_STORE_INT},     {"FISTTP", X87_STORE_INT},
-        {"FADD", X87_ADD},            {"FADDP", X87_ADD},           {"FSUB", X87_ADD},
-        {"FSUBP", X87_ADD},           {"FSUBR", X87_ADD},           {"FSUBRP", X87_ADD},
-        {"FCOM", X87_ADD},            {"FCOMP", X87_ADD},           {"FCOMPP", X87_ADD},
-        {"FUCOM", X87_ADD},           {"FUCOMP", X87_ADD},          {"FUCOMPP", X87_ADD},
-        {"FCOMI", X87_ADD},           {"FCOMIP", X87_ADD},          {"FUCOMI", X87_ADD},
-        {"FUCOMIP", X87_ADD},         {"FTST", X87_ADD},            {"FXAM", X87_ADD},
-        {"FIADD", X87_ADD_INT},       {"FISUB", X87_ADD_INT},       {"FISUBR", X87_ADD_INT},
-        {"FICOM", X87_ADD_INT},       {"FICOMP", X87_ADD_INT},      {"FMUL", X87_MUL},
-        {"FMULP", X87_MUL},           {"FIMUL", X87_MUL_INT},       {"FDIV", X87_DIV},
-        {"FDIVP", X87_DIV},           {"FDIVR", X87_DIV},           {"FDIVRP", X87_DIV},
-        {"FIDIV", X87_DIV_INT},       {"FIDIVR", X87_DIV_INT},      {"FSQRT", X87_SQRT},
-        {"FCHS", X87_SIGN},           {"FABS", X87_SIGN},           {"FCMOVB", X87_MOVE_IF},
-        {"FCMOVBE", X87_MOVE_IF},     {"FCMOVE", X87_MOVE_IF},      {"FCMOVNB", X87_MOVE_IF},
-        {"FCMOVNBE", X87_MOVE_IF},    {"FCMOVNE", X87_MOVE_IF},     {"FCMOVNU", X87_MOVE_IF},
-        {"FCMOVU", X87_MOVE_IF},      {"FLDCW", X87_LOAD_CONTROL},  {"FNSTCW", X87_STORE_CONTROL},
-        {"FNSTSW", X87_STORE_STATUS}, {"FRNDINT", X87_MEDIUM},      {"FSCALE", X87_MEDIUM},
-        {"FXTRACT", X87_MEDIUM},      {"FPREM", X87_MEDIUM},        {"FPREM1", X87_MEDIUM},
-        {"FSIN", X87_LONG},           {"FCOS", X87_LONG},           {"FSINCOS", X87_LONG},
-        {"FPTAN", X87_LONG},          {"FPATAN", X87_LONG},         {"F2XM1", X87_LONG},
-        {"FYL2X", X87_LONG},          {"FYL2XP1", X87_LONG},        {"FNCLEX", X87_STATE},
-        {"FNINIT", X87_STATE},        {"FBLD", X87_STATE},          {"FBSTP", X87_STATE},
-        {"FNSTENV", X87_STATE},       {"FLDENV", X87_STATE},        {"FNSAVE", X87_STATE},
+        {"FXCH", X87_FREE},
+        {"FNOP", X87_FREE},
+        {"FWAIT", X87_FREE},
+        {"FINCSTP", X87_FREE},
+        {"FDECSTP", X87_FREE},
+        {"FFREE", X87_FREE},
+        {"FFREEP", X87_FREE},
+        {"FLD", X87_LOAD},
+        {"FLD1", X87_CONSTANT},
+        {"FLDZ", X87_CONSTANT},
+        {"FLDPI", X87_CONSTANT2},
+        {"FLDL2E", X87_CONSTANT2},
+        {"FLDL2T", X87_CONSTANT2},
+        {"FLDLG2", X87_CONSTANT2},
+        {"FLDLN2", X87_CONSTANT2},
+        {"FILD", X87_LOAD_INT},
+        {"FST", X87_STORE},
+        {"FSTP", X87_STORE},
+        {"FIST", X87_STORE_INT},
+        {"FISTP", X87_STORE_INT},
+        {"FISTTP", X87_STORE_INT},
+        {"FADD", X87_ADD},
+        {"FADDP", X87_ADD},
+        {"FSUB", X87_ADD},
+        {"FSUBP", X87_ADD},
+        {"FSUBR", X87_ADD},
+        {"FSUBRP", X87_ADD},
+        {"FCOM", X87_ADD},
+        {"FCOMP", X87_ADD},
+        {"FCOMPP", X87_ADD},
+        {"FUCOM", X87_ADD},
+        {"FUCOMP", X87_ADD},
+        {"FUCOMPP", X87_ADD},
+        {"FCOMI", X87_ADD},
+        {"FCOMIP", X87_ADD},
+        {"FUCOMI", X87_ADD},
+        {"FUCOMIP", X87_ADD},
+        {"FTST", X87_ADD},
+        {"FXAM", X87_ADD},
+        {"FIADD", X87_ADD_INT},
+        {"FISUB", X87_ADD_INT},
+        {"FISUBR", X87_ADD_INT},
+        {"FICOM", X87_ADD_INT},
+        {"FICOMP", X87_ADD_INT},
+        {"FMUL", X87_MUL},
+        {"FMULP", X87_MUL},
+        {"FIMUL", X87_MUL_INT},
+        {"FDIV", X87_DIV},
+        {"FDIVP", X87_DIV},
+        {"FDIVR", X87_DIV},
+        {"FDIVRP", X87_DIV},
+        {"FIDIV", X87_DIV_INT},
+        {"FIDIVR", X87_DIV_INT},
+        {"FSQRT", X87_SQRT},
+        {"FCHS", X87_SIGN},
+        {"FABS", X87_SIGN},
+        {"FCMOVB", X87_MOVE_IF},
+        {"FCMOVBE", X87_MOVE_IF},
+        {"FCMOVE", X87_MOVE_IF},
+        {"FCMOVNB", X87_MOVE_IF},
+        {"FCMOVNBE", X87_MOVE_IF},
+        {"FCMOVNE", X87_MOVE_IF},
+        {"FCMOVNU", X87_MOVE_IF},
+        {"FCMOVU", X87_MOVE_IF},
+        {"FLDCW", X87_LOAD_CONTROL},
+        {"FNSTCW", X87_STORE_CONTROL},
+        {"FNSTSW", X87_STORE_STATUS},
+        {"FRNDINT", X87_MEDIUM},
+        {"FSCALE", X87_MEDIUM},
+        {"FXTRACT", X87_MEDIUM},
+        {"FPREM", X87_MEDIUM},
+        {"FPREM1", X87_MEDIUM},
+        {"FSIN", X87_LONG},
+        {"FCOS", X87_LONG},
+        {"FSINCOS", X87_LONG},
+        {"FPTAN", X87_LONG},
+        {"FPATAN", X87_LONG},
+        {"F2XM1", X87_LONG},
+        {"FYL2X", X87_LONG},
+        {"FYL2XP1", X87_LONG},
+        {"FNCLEX", X87_STATE},
+        {"FNINIT", X87_STATE},
+        {"FBLD", X87_STATE},
+        {"FBSTP", X87_STATE},
+        {"FNSTENV", X87_STATE},
+        {"FLDENV", X87_STATE},
+        {"FNSAVE", X87_STATE},
         {"FRSTOR", X87_STATE},
     };
 
@@ -139,14 +197,14 @@ static void x87_access(struct facts *facts, bool read, bool write)
     struct bound *stack = NULL;
 
     for (unsigned i = 0; i < facts->n_bound; i++)
-        if (facts->bound[i].kind == ROW_REG && facts->bound[i].reg.id == REG_X87)
+        if (facts->bound[i].kind == ROW_REG && facts->bound[i].reg.id == R_X87)
             stack = &facts->bound[i];
     if (!stack && facts->n_bound < BOUND_MAX_OPERANDS) {
         stack = &facts->bound[facts->n_bound++];
         memset(stack, 0, sizeof *stack);
         stack->kind = ROW_REG;
         stack->hidden = true;
-        stack->reg = (struct reg){REG_CLASS_X87, REG_X87};
+        stack->reg = (struct reg){REG_CLASS_X87, R_X87};
     }
     if (stack) {
         stack->read = read;
@@ -174,7 +232,8 @@ static void x87_divide(const struct isa *isa, bool root, struct facts *facts)
 }
 
 /* Compute uops of a class; false if the whole recipe has been made. */
-static bool x87_compute(const struct isa *isa, enum x87_class cls, bool wide, bool memory, struct facts *facts)
+static bool x87_compute(const struct isa *isa, enum x87_class cls, bool wide, bool memory,
+                        struct facts *facts)
 {
     bool five = isa->table.decode_uops == 5; /* the generation whose adder moved from p1 to p5 */
     unsigned add = five ? P5 : P1;
@@ -262,7 +321,8 @@ static void x87_recipe(const struct isa *isa, const struct decoded *d, struct fa
     facts__bind_decoded(d, facts);
     if (cls == X87_LOAD || cls == X87_CONSTANT || cls == X87_CONSTANT2 || cls == X87_LOAD_INT)
         x87_access(facts, !mem && cls == X87_LOAD, true);
-    else if ((cls == X87_STORE && mem) || cls == X87_STORE_INT || cls == X87_STORE_CONTROL || cls == X87_STORE_STATUS)
+    else if ((cls == X87_STORE && mem) || cls == X87_STORE_INT || cls == X87_STORE_CONTROL ||
+             cls == X87_STORE_STATUS)
         x87_access(facts, true, false);
     else
         x87_access(facts, true, true);
@@ -313,8 +373,6 @@ bool decoded__evex_as_vex(const struct decoded *d, struct decoded *vex)
             o.reg.cls = REG_CLASS_YMM;
         if (o.index.cls == REG_CLASS_ZMM)
             o.index.cls = REG_CLASS_YMM;
-        if (o.type == OPERAND_MEM && o.size_bits == 512)
-            o.size_bits = 256;
         vex->operand[n++] = o;
     }
     vex->n_operands = (uint8_t)n;

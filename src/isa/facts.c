@@ -118,7 +118,8 @@ static struct bound bound__new(void)
     return b;
 }
 
-static void bind_row(const struct table *t, const struct row *row, const struct decoded *d, struct facts *facts)
+static void bind_row(const struct table *t, const struct row *row, const struct decoded *d,
+                     struct facts *facts)
 {
     const struct row_operand *ops = t->operands + row->first_operand, *shown[OPERAND_CLASS_MAX];
     const struct operand *visible[DECODED_MAX_OPERANDS] = {0}, *swap;
@@ -305,7 +306,8 @@ void facts__find(const struct isa *isa, const struct decoded *d, bool elim_faile
     facts->same = all_same(facts);
     facts->indexed = false;
     for (unsigned i = 0; i < facts->n_bound; i++)
-        if (facts->bound[i].kind == ROW_MEM && facts->bound[i].index.cls != REG_CLASS_NONE && !facts->bound[i].hidden)
+        if (facts->bound[i].kind == ROW_MEM && facts->bound[i].index.cls != REG_CLASS_NONE &&
+            !facts->bound[i].hidden)
             facts->indexed = true;
 again:
     facts->f = row->base;

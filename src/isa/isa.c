@@ -160,10 +160,12 @@ const char *isa__format(struct isa *isa, const struct insn *insn, uint64_t addr,
 static const char *class_name(const struct operand *o, char buf[16])
 {
     static const char *const names[] = {
-        [REG_CLASS_GPR8] = "R8",   [REG_CLASS_GPR8H] = "R8H", [REG_CLASS_GPR16] = "R16", [REG_CLASS_GPR32] = "R32",
-        [REG_CLASS_GPR64] = "R64", [REG_CLASS_MMX] = "MM",    [REG_CLASS_XMM] = "XMM",   [REG_CLASS_YMM] = "YMM",
-        [REG_CLASS_ZMM] = "ZMM",   [REG_CLASS_X87] = "ST",    [REG_CLASS_SEG] = "SEG",   [REG_CLASS_CR] = "CR",
-        [REG_CLASS_DR] = "DR",     [REG_CLASS_BND] = "BND",   [REG_CLASS_MASK] = "K",    [REG_CLASS_OTHER] = "REG",
+        [REG_CLASS_GPR8] = "R8",   [REG_CLASS_GPR8H] = "R8H", [REG_CLASS_GPR16] = "R16",
+        [REG_CLASS_GPR32] = "R32", [REG_CLASS_GPR64] = "R64", [REG_CLASS_MMX] = "MM",
+        [REG_CLASS_XMM] = "XMM",   [REG_CLASS_YMM] = "YMM",   [REG_CLASS_ZMM] = "ZMM",
+        [REG_CLASS_X87] = "ST",    [REG_CLASS_SEG] = "SEG",   [REG_CLASS_CR] = "CR",
+        [REG_CLASS_DR] = "DR",     [REG_CLASS_BND] = "BND",   [REG_CLASS_MASK] = "K",
+        [REG_CLASS_OTHER] = "REG",
     };
 
     switch (o->type) {

@@ -105,7 +105,7 @@ enum row_operand_kind { ROW_REG, ROW_FLAGS, ROW_MEM, ROW_ADDRESS, ROW_OTHER };
 enum flag_group { GROUP_C = 1, GROUP_SPAZO = 2 };
 
 struct row_operand {
-    struct text cls; /* without ~ */
+    struct text cls;  /* without ~ */
     struct text base; /* of an implicit memory operand, e.g. "RSP"; else empty */
     uint8_t kind;
     bool hidden, read, write;
@@ -220,12 +220,12 @@ struct facts {
 };
 
 struct isa {
-    bool six_ports;          /* SNB, IVB */
-    bool move_elimination;   /* RN-9 */
-    bool movzx_high;         /* RN-8 */
-    bool pop5c_ends_group;   /* DE-6 */
-    uint16_t branch_port;    /* MF-6, taken */
-    uint16_t branch_ports;   /* MF-6, not taken */
+    bool six_ports;        /* SNB, IVB */
+    bool move_elimination; /* RN-9 */
+    bool movzx_high;       /* RN-8 */
+    bool pop5c_ends_group; /* DE-6 */
+    uint16_t branch_port;  /* MF-6, taken */
+    uint16_t branch_ports; /* MF-6, not taken */
     uint16_t alu_ports;
     struct decoder *decoder;
     struct table table;
@@ -240,7 +240,7 @@ void *isa__alloc(struct isa *isa, size_t size);
 
 /* Facts from the row, or from the default recipes if there is none. */
 void facts__find(const struct isa *isa, const struct decoded *d, bool elim_failed, struct facts *facts);
-/* The AVX form of an AVX-512 instruction: masks dropped, 512 bits as 256. False: no AVX-512. */
+/* The AVX form of an AVX-512 instruction: mask dropped, ZMM as YMM. False: no AVX-512. */
 bool decoded__evex_as_vex(const struct decoded *d, struct decoded *vex);
 /* Default recipes, docs/data.md. */
 void facts__default(const struct isa *isa, const struct decoded *d, struct facts *facts);

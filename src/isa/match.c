@@ -163,8 +163,8 @@ static int fixed_register_score(struct text cls, const struct operand *o, bool s
         const char *name;
         uint8_t cls, id;
     } fixed[] = {
-        {"AL", REG_CLASS_GPR8, R_RAX},   {"AX", REG_CLASS_GPR16, R_RAX}, {"EAX", REG_CLASS_GPR32, R_RAX},
-        {"RAX", REG_CLASS_GPR64, R_RAX}, {"CL", REG_CLASS_GPR8, R_RCX},  {"DX", REG_CLASS_GPR16, R_RDX},
+        {"AL", REG_CLASS_GPR8, R_RAX},     {"AX", REG_CLASS_GPR16, R_RAX},    {"EAX", REG_CLASS_GPR32, R_RAX},
+        {"RAX", REG_CLASS_GPR64, R_RAX},   {"CL", REG_CLASS_GPR8, R_RCX},     {"DX", REG_CLASS_GPR16, R_RDX},
         {"FS", REG_CLASS_SEG, R_SEG0 + 4}, {"GS", REG_CLASS_SEG, R_SEG0 + 5},
     };
 
@@ -252,8 +252,8 @@ static int class_score(const struct decoded *d, struct text cls, const struct op
     return NO_MATCH;
 }
 
-static int row_score(const struct decoded *d, const struct row *row, const struct visible *v, bool any_visible,
-                     bool strict)
+static int row_score(const struct decoded *d, const struct row *row, const struct visible *v,
+                     bool any_visible, bool strict)
 {
     struct text rest = row->form;
     bool class_zero = false, imm_zero = false;

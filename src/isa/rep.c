@@ -39,7 +39,7 @@ static struct rep_insn *rep_insn__new(struct isa *isa, const struct insn *rep, u
     memset(r->insn.recipe, 0, sizeof r->insn.recipe);
     memset(r->insn.written, 0, sizeof r->insn.written);
     r->insn.sym = SYM_FRESH;
-    r->insn.sym_dst = REG_NONE;
+    r->insn.sym_dst = R_NONE;
     isa->rep = r;
     return r;
 }
@@ -53,20 +53,21 @@ static struct rep_insn *rep_insn__find(const struct isa *isa, const struct insn 
     return r;
 }
 
-static void finish(struct isa *isa, struct insn *insn, struct uop *uop, unsigned n_uops, unsigned n_lams, bool ms)
+/* Microcode does not micro-fuse: every uop has its own slot, as in the rows of MOVS and STOS. */
+static void finish(struct isa *isa, struct insn *insn, struct uop *uop, unsigned n_uops, bool ms)
 {
     const struct recipe *recipe;
 
     uop[0].flags |= UOP_FIRST;
-    recipe = crack__group(isa, uop, n_uops, n_lams, n_lams);
+    recipe = crack__group(isa, uop, n_uops, n_uops, n_uops);
     for (unsigned i = 0; i < RECIPE_VARIANTS; i++)
         insn->recipe[i] = recipe;
     for (unsigned i = 0; i < n_uops; i++)
         for (unsigned k = 0; k < uop[i].n_dst; k++)
-            if (uop[i].dst[k] < REG_TEMP0)
+            if (uop[i].dst[k] < R_TEMP0)
                 insn->written[uop[i].dst[k] / 64] |= 1ull << (uop[i].dst[k] % 64);
     insn->has_ms = ms;
-    insn->mite_lams = (uint8_t)(n_lams < 4 ? n_lams : 4);
+    insn->mite_lams = (uint8_t)(n_uops < 4 ? n_uops : 4);
     if (!ms)
         insn->flags &= ~(uint32_t)INSN_COMPLEX;
     insn->simple_after = ms ? 0 : 3;
@@ -86,17 +87,17 @@ struct insn *isa__rep_head(struct isa *isa, const struct insn *rep)
     for (unsigned i = 0; i < HEAD_UOPS; i++) {
         uop[i] = uop__new(UOP_COMPUTE, isa->alu_ports);
         if (i)
-            uop__add_src(&uop[i], REG_TEMP0 + i - 1);
+            uop__add_src(&uop[i], R_TEMP0 + i - 1);
         if (i + 1 < HEAD_UOPS)
-            uop__add_dst(&uop[i], REG_TEMP0 + i, HEAD_STEP_CYC);
+            uop__add_dst(&uop[i], R_TEMP0 + i, HEAD_STEP_CYC);
     }
-    uop__add_src(&uop[0], REG_RCX);
-    uop__add_dst(&uop[HEAD_UOPS - 1], REG_RCX, HEAD_STEP_CYC);
+    uop__add_src(&uop[0], R_RCX);
+    uop__add_dst(&uop[HEAD_UOPS - 1], R_RCX, HEAD_STEP_CYC);
     for (unsigned i = 0; i < rep->n_mem; i++) {
         uop__add_src(&uop[0], rep->mem[i].base);
         uop__add_dst(&uop[HEAD_UOPS - 1], rep->mem[i].base, HEAD_STEP_CYC);
     }
-    finish(isa, &r->insn, uop, HEAD_UOPS, HEAD_UOPS, true);
+    finish(isa, &r->insn, uop, HEAD_UOPS, true);
     return &r->insn;
 }
 
@@ -105,7 +106,7 @@ struct insn *isa__rep_body(struct isa *isa, const struct insn *rep, unsigned chu
     struct rep_insn *r = rep_insn__find(isa, rep, chunk_bytes);
     struct uop uop[2 * INSN_MAX_MEM + 1];
     struct insn *insn;
-    unsigned n = 0, n_loads = 0, n_lams;
+    unsigned n = 0, n_loads = 0;
     bool stores = false;
 
     assert((rep->flags & INSN_REP) && chunk_bytes != CHUNK_HEAD);
@@ -122,20 +123,22 @@ struct insn *isa__rep_body(struct isa *isa, const struct insn *rep, unsigned chu
         uop[n] = uop__new(UOP_LOAD, PORTS_LOAD);
         uop[n].access = (uint8_t)i;
         uop__add_src(&uop[n], insn->mem[i].base);
-        uop__add_dst(&uop[n], REG_TEMP0 + n_loads, 5);
+        uop__add_dst(&uop[n], R_TEMP0 + n_loads, 5);
         n_loads++;
         n++;
     }
     if (!stores) { /* LODS, SCAS, CMPS: one element */
         uop[n] = uop__new(UOP_COMPUTE, isa->alu_ports);
-        uop__add_src(&uop[n], REG_RCX);
+        uop__add_src(&uop[n], R_RCX);
+        if (!(rep->written[0] >> R_RAX & 1) && insn->n_mem == 1) /* SCAS compares with it */
+            uop__add_src(&uop[n], R_RAX);
         for (unsigned i = 0; i < n_loads; i++)
-            uop__add_src(&uop[n], REG_TEMP0 + i);
-        uop__add_dst(&uop[n], REG_RCX, ELEMENT_CYC);
-        for (unsigned id = 0; id < REG_RSP; id++)
-            if (id != REG_RCX && (rep->written[0] >> id & 1)) /* LODS: RAX */
+            uop__add_src(&uop[n], R_TEMP0 + i);
+        uop__add_dst(&uop[n], R_RCX, ELEMENT_CYC);
+        for (unsigned id = 0; id < R_RSP; id++)
+            if (id != R_RCX && (rep->written[0] >> id & 1)) /* LODS: RAX */
                 uop__add_dst(&uop[n], id, 1);
-        for (unsigned id = REG_FLAG_C; id <= REG_FLAG_SPAZO; id++)
+        for (unsigned id = R_FLAG_C; id <= R_FLAG_SPAZO; id++)
             if (rep->written[0] >> id & 1)
                 uop__add_dst(&uop[n], id, 1);
         n++;
@@ -149,14 +152,13 @@ struct insn *isa__rep_body(struct isa *isa, const struct insn *rep, unsigned chu
         n++;
         uop[n] = uop__new(UOP_STD, PORTS_STD);
         uop[n].access = (uint8_t)i;
-        uop__add_src(&uop[n], n_loads ? REG_TEMP0 : REG_RAX);
+        uop__add_src(&uop[n], n_loads ? R_TEMP0 : R_RAX);
         n++;
     }
     for (unsigned i = 0; i < n; i++)
         if (chunk_bytes == 32 && (uop[i].kind == UOP_LOAD || uop[i].kind == UOP_STD))
             uop[i].flags |= UOP_WIDE256;
     assert(n);
-    n_lams = stores && n_loads ? n - 1 : stores ? 1 : n > 1 ? n - 1 : 1;
-    finish(isa, insn, uop, n, n_lams, false);
+    finish(isa, insn, uop, n, false);
     return insn;
 }

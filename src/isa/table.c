@@ -125,8 +125,9 @@ static void parse_variant(struct parser *p, struct table *t, struct text text, s
             char key;
             uint16_t bit, *field;
         } map[] = {
-            {'u', VARIANT_UOPS, &f->uops}, {'r', VARIANT_FUSED, &f->fused}, {'m', VARIANT_DECODER, &f->decoder},
-            {'s', VARIANT_MS, &f->ms},     {'d', VARIANT_DIV, &f->div_cyc}, {'t', VARIANT_TP, &f->tp_cyc},
+            {'u', VARIANT_UOPS, &f->uops},       {'r', VARIANT_FUSED, &f->fused},
+            {'m', VARIANT_DECODER, &f->decoder}, {'s', VARIANT_MS, &f->ms},
+            {'d', VARIANT_DIV, &f->div_cyc},     {'t', VARIANT_TP, &f->tp_cyc},
         };
         size_t i = 0;
         while (i < sizeof map / sizeof *map && map[i].key != part.at[0])
@@ -367,8 +368,9 @@ int table__open(struct table *table, const char *name, struct status *st)
     for (const struct table_text *t = table__texts; t->name; t++)
         if (!strcmp(t->name, name))
             return table__parse(table, name, t->start, (size_t)(t->end - t->start), st);
-    return status__fail(st, "there is no instruction table \"%s\"; the core's insn_table must be one of snb ivb "
-                            "hsw bdw skl",
+    return status__fail(st,
+                        "there is no instruction table \"%s\"; the core's insn_table must be one of snb ivb "
+                        "hsw bdw skl",
                         name);
 }
 

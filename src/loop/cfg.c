@@ -51,8 +51,9 @@ static enum opcode_kind sift(const uint8_t *bytes, unsigned len)
     if (opcode == 0x0f) {
         if (next == 0x1f)
             return OPCODE_NOP;
-        return (next >= 0x80 && next <= 0x8f) || memchr("\x01\x05\x07\x0b\x34\x35\xb9\xff", next, 8) ? OPCODE_LOOK
-                                                                                                 : OPCODE_PLAIN;
+        return (next >= 0x80 && next <= 0x8f) || memchr("\x01\x05\x07\x0b\x34\x35\xb9\xff", next, 8)
+                   ? OPCODE_LOOK
+                   : OPCODE_PLAIN;
     }
     if (opcode == 0x90)
         return i == 0 || (bytes[i - 1] == 0x66 && i == 1) ? OPCODE_NOP : OPCODE_PLAIN;
@@ -93,9 +94,9 @@ static enum cfg_kind kind_of(const struct decoded *d)
     return decoded__mnemonic_is(d, traps) ? CFG_STOP : CFG_PLAIN;
 }
 
-/* Kind of an instruction; offset of the target of a direct jump or conditional branch, else -1. */
-static enum cfg_kind classify(const struct isa *isa, const struct cfg_code *code, uint32_t offset, unsigned len,
-                              int64_t *target)
+/* Kind of an instruction; offset of the target of a direct branch or call, else -1. */
+static enum cfg_kind classify(const struct isa *isa, const struct cfg_code *code, uint32_t offset,
+                              unsigned len, int64_t *target)
 {
     struct decoded d;
     enum opcode_kind sifted = sift(code->bytes + offset, len);
@@ -105,7 +106,7 @@ static enum cfg_kind classify(const struct isa *isa, const struct cfg_code *code
         return sifted == OPCODE_NOP ? CFG_NOP : CFG_PLAIN;
     decoder__decode(isa->decoder, code->bytes + offset, len, &d);
     enum cfg_kind kind = kind_of(&d);
-    if (kind != CFG_COND && kind != CFG_JUMP)
+    if (kind != CFG_COND && kind != CFG_JUMP && kind != CFG_CALL)
         return kind;
     if (code->relocated && code->relocated(code->context, offset, len, target))
         return kind;
@@ -130,6 +131,32 @@ static uint32_t insn_at(const struct cfg *cfg, uint32_t offset)
     return (uint32_t)(low - 1);
 }
 
+static bool is_indexed(const struct decoded *d)
+{
+    for (unsigned i = 0; i < d->n_operands; i++)
+        if (d->operand[i].type == OPERAND_MEM && d->operand[i].mem_type == OPERAND_MEM_PLAIN &&
+            d->operand[i].index.cls == REG_CLASS_GPR64)
+            return true;
+    return false;
+}
+
+/* Does the indirect jump read a table (itself or shortly before), or is it a call that does not come
+ * back? */
+static bool reads_table(const struct cfg *cfg, const struct isa *isa, const struct cfg_code *code)
+{
+    enum { LOOK_BACK = 8 };
+    for (size_t i = cfg->insn.n, n = 0; i-- > 0 && n < LOOK_BACK; n++) {
+        const struct cfg_insn *insn = &cfg->insn.item[i];
+        struct decoded d;
+        if (n > 0 && insn->kind != CFG_PLAIN && insn->kind != CFG_NOP)
+            return false;
+        decoder__decode(isa->decoder, code->bytes + insn->offset, insn->len, &d);
+        if (is_indexed(&d))
+            return true;
+    }
+    return false;
+}
+
 static bool decode(struct cfg *cfg, struct isa *isa, const struct cfg_code *code)
 {
     cfg->insn.n = 0;
@@ -140,12 +167,15 @@ static bool decode(struct cfg *cfg, struct isa *isa, const struct cfg_code *code
 
         if (len) {
             insn.len = (uint8_t)len;
+            insn.called = len == 4 && memcmp(code->bytes + offset, "\xf3\x0f\x1e\xfa", 4) == 0; /* ENDBR64 */
             insn.kind = (uint8_t)classify(isa, code, offset, len, &target);
             if (target >= 0 && target < code->size)
                 insn.target = (uint32_t)target; /* an offset until all instructions are known */
         }
         if (!vector__push(&cfg->insn, insn))
             return false;
+        if (insn.kind == CFG_INDIRECT && !reads_table(cfg, isa, code))
+            cfg->insn.item[cfg->insn.n - 1].kind = CFG_STOP;
         offset += insn.len;
     }
     return true;
@@ -159,25 +189,35 @@ static bool ends_block(const struct cfg_insn *insn)
            insn->kind == CFG_STOP;
 }
 
+/* Turns the target's offset into its index. A call makes the start of a function known, no more. */
+static void mark_target(struct cfg *cfg, size_t i)
+{
+    struct cfg_insn *insn = &cfg->insn.item[i];
+    uint32_t offset = insn->target, index = insn_at(cfg, offset);
+    struct cfg_insn *target = &cfg->insn.item[index];
+    bool exact = target->offset == offset;
+
+    insn->target = index;
+    if (insn->kind == CFG_CALL) {
+        insn->target = CFG_NONE;
+        if (exact && index != i + 1)
+            target->leader = target->called = true;
+        return;
+    }
+    insn->into_middle = !exact;
+    target->leader = true;
+}
+
 static void mark_leaders(struct cfg *cfg)
 {
     cfg->insn.item[0].leader = true;
     for (size_t i = 0; i < cfg->insn.n; i++) {
         struct cfg_insn *insn = &cfg->insn.item[i];
-        if (insn->target != CFG_NONE) {
-            uint32_t offset = insn->target;
-            insn->target = insn_at(cfg, offset);
-            insn->into_middle = cfg->insn.item[insn->target].offset != offset;
-            cfg->insn.item[insn->target].leader = true;
-        }
+        if (insn->target != CFG_NONE)
+            mark_target(cfg, i);
         if (ends_block(insn) && i + 1 < cfg->insn.n)
             cfg->insn.item[i + 1].leader = true;
     }
-}
-
-static struct cfg_insn *last_insn(const struct cfg *cfg, const struct cfg_block *block)
-{
-    return &cfg->insn.item[block->first + block->n - 1];
 }
 
 static uint32_t block_of(const struct cfg *cfg, uint32_t insn)
@@ -203,6 +243,7 @@ static bool make_blocks(struct cfg *cfg)
                                       .succ = {CFG_NONE, CFG_NONE},
                                       .first_guess = CFG_NONE,
                                       .next_guess = CFG_NONE,
+                                      .straight = CFG_NONE,
                                       .region = CFG_NONE,
                                       .order = CFG_NONE,
                                       .idom = CFG_NONE};
@@ -213,7 +254,7 @@ static bool make_blocks(struct cfg *cfg)
     }
     for (uint32_t b = 0; b < cfg->block.n; b++) {
         struct cfg_block *block = &cfg->block.item[b];
-        const struct cfg_insn *last = last_insn(cfg, block);
+        const struct cfg_insn *last = cfg__last_insn(cfg, block);
         bool goes_on = !ends_block(last) || last->kind == CFG_COND;
         if (goes_on && b + 1 < cfg->block.n)
             block->succ[0] = b + 1;
@@ -267,14 +308,26 @@ static bool is_padding(const struct cfg *cfg, const struct cfg_block *block)
     return true;
 }
 
-/* Every block but padding gets a region, guessing where indirect jumps go. */
+static uint32_t first_indirect(const struct cfg *cfg)
+{
+    for (uint32_t b = 0; b < cfg->block.n; b++)
+        if (cfg->block.item[b].region != CFG_NONE &&
+            cfg__last_insn(cfg, &cfg->block.item[b])->kind == CFG_INDIRECT)
+            return b;
+    return CFG_NONE;
+}
+
+/* Every block but padding gets a region, guessing where jumps through tables go: to what follows them, and
+ * the first one also to what comes before it. */
 static void find_regions(struct cfg *cfg)
 {
-    uint32_t indirect = CFG_NONE, last_guess = CFG_NONE;
     flood(cfg, 0, 0);
+    uint32_t indirect = first_indirect(cfg), last_guess = CFG_NONE;
     for (uint32_t b = 0; b < cfg->block.n; b++) {
         struct cfg_block *block = &cfg->block.item[b];
         if (block->region == CFG_NONE && !is_padding(cfg, block)) {
+            if (cfg->insn.item[block->first].called)
+                indirect = CFG_NONE; /* another function begins */
             if (indirect == CFG_NONE) {
                 flood(cfg, b, b);
             } else {
@@ -286,7 +339,7 @@ static void find_regions(struct cfg *cfg)
                 flood(cfg, b, cfg->block.item[indirect].region);
             }
         }
-        if (block->region != CFG_NONE && last_insn(cfg, block)->kind == CFG_INDIRECT) {
+        if (block->region != CFG_NONE && b != indirect && cfg__last_insn(cfg, block)->kind == CFG_INDIRECT) {
             indirect = b;
             last_guess = CFG_NONE;
         }
@@ -323,7 +376,7 @@ static bool find_predecessors(struct cfg *cfg)
     return true;
 }
 
-/* ---- dominators ---- */
+/* ---- order ---- */
 
 static void number_from(struct cfg *cfg, uint32_t root, uint32_t *left)
 {
@@ -359,200 +412,6 @@ static void number_blocks(struct cfg *cfg)
         cfg->block.item[cfg->order.item[i]].order = i;
 }
 
-static uint32_t common_dominator(const struct cfg *cfg, uint32_t a, uint32_t b)
-{
-    const struct cfg_block *block = cfg->block.item;
-    while (a != b) {
-        while (block[a].order > block[b].order)
-            a = block[a].idom;
-        while (block[b].order > block[a].order)
-            b = block[b].idom;
-    }
-    return a;
-}
-
-/* Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm (2001). */
-static void find_dominators(struct cfg *cfg)
-{
-    struct cfg_block *block = cfg->block.item;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t i = 0; i < cfg->order.n; i++) {
-            uint32_t b = cfg->order.item[i], idom = CFG_NONE;
-            if (block[b].region == b) {
-                block[b].idom = b;
-                continue;
-            }
-            for (uint32_t p = cfg->pred_start.item[b]; p < cfg->pred_start.item[b + 1]; p++) {
-                uint32_t pred = cfg->pred.item[p];
-                if (block[pred].idom != CFG_NONE)
-                    idom = idom == CFG_NONE ? pred : common_dominator(cfg, idom, pred);
-            }
-            assert(idom != CFG_NONE);
-            changed = changed || block[b].idom != idom;
-            block[b].idom = idom;
-        }
-    }
-}
-
-static bool dominates(const struct cfg *cfg, uint32_t a, uint32_t b)
-{
-    const struct cfg_block *block = cfg->block.item;
-    while (block[b].order > block[a].order)
-        b = block[b].idom;
-    return a == b;
-}
-
-/* ---- loops ---- */
-
-static bool is_back_edge(const struct cfg *cfg, uint32_t from, uint32_t to)
-{
-    return cfg->block.item[from].order >= cfg->block.item[to].order && dominates(cfg, to, from);
-}
-
-static bool is_header(const struct cfg *cfg, uint32_t b)
-{
-    for (uint32_t p = cfg->pred_start.item[b]; p < cfg->pred_start.item[b + 1]; p++)
-        if (is_back_edge(cfg, cfg->pred.item[p], b))
-            return true;
-    return false;
-}
-
-static bool add_to_body(struct cfg *cfg, uint32_t b, uint32_t header)
-{
-    if (cfg->mark.item[b] == header)
-        return true;
-    cfg->mark.item[b] = header;
-    cfg->block.item[b].depth++;
-    return vector__push(&cfg->body, b);
-}
-
-/* The blocks that reach a back branch without passing the header. Marks are the number of the header. */
-static bool collect_body(struct cfg *cfg, struct cfg_loop *loop)
-{
-    const uint32_t *start = cfg->pred_start.item;
-    uint32_t h = loop->header;
-
-    loop->first_body = (uint32_t)cfg->body.n;
-    if (!add_to_body(cfg, h, h))
-        return false;
-    for (uint32_t p = start[h]; p < start[h + 1]; p++)
-        if (is_back_edge(cfg, cfg->pred.item[p], h) && !add_to_body(cfg, cfg->pred.item[p], h))
-            return false;
-    for (size_t i = loop->first_body + 1u; i < cfg->body.n; i++) {
-        uint32_t b = cfg->body.item[i];
-        for (uint32_t p = start[b]; p < start[b + 1]; p++)
-            if (!add_to_body(cfg, cfg->pred.item[p], h))
-                return false;
-    }
-    loop->n_body = (uint32_t)cfg->body.n - loop->first_body;
-    return true;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static uint32_t block_end(const struct cfg *cfg, uint32_t b)
-{
-    const struct cfg_insn *last = last_insn(cfg, &cfg->block.item[b]);
-    return last->offset + last->len;
-}
-
-/* From the header to its farthest back branch; everything if the header is not the first block. */
-static void find_extent(const struct cfg *cfg, struct cfg_loop *loop)
-{
-    const uint32_t *body = cfg->body.item + loop->first_body;
-    uint32_t h = loop->header, end = 0;
-
-    loop->start = cfg->insn.item[cfg->block.item[body[0]].first].offset;
-    loop->end = block_end(cfg, body[loop->n_body - 1]);
-    if (body[0] != h)
-        return;
-    for (uint32_t p = cfg->pred_start.item[h]; p < cfg->pred_start.item[h + 1]; p++)
-        if (is_back_edge(cfg, cfg->pred.item[p], h) && block_end(cfg, cfg->pred.item[p]) > end)
-            end = block_end(cfg, cfg->pred.item[p]);
-    loop->end = end;
-}
-
-/* How much an instruction in a loop keeps it from being its bytes; 0: not at all. */
-static int obstacle_rank(const struct cfg_insn *insn)
-{
-    if (insn->into_middle)
-        return 6;
-    switch ((enum cfg_kind)insn->kind) {
-    case CFG_BAD:
-        return 5;
-    case CFG_CALL:
-        return 4;
-    case CFG_SYSTEM:
-        return 3;
-    case CFG_INDIRECT:
-        return 2;
-    case CFG_COND:
-    case CFG_JUMP:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-/* A loop is its bytes if control can only run through them and jump from the last to the first
- * instruction. The header may be in the middle: loops entered at their condition are the same cycle. */
-static void judge(const struct cfg *cfg, struct cfg_loop *loop)
-{
-    const uint32_t *body = cfg->body.item + loop->first_body;
-    const struct cfg_block *first = &cfg->block.item[body[0]];
-    const struct cfg_insn *last = last_insn(cfg, &cfg->block.item[body[loop->n_body - 1]]);
-    bool closed = last->target == first->first && !last->into_middle &&
-                  body[loop->n_body - 1] - body[0] == loop->n_body - 1;
-    int worst = 0;
-
-    loop->n_insns = 0;
-    for (uint32_t i = 0; i < loop->n_body; i++) {
-        const struct cfg_block *block = &cfg->block.item[body[i]];
-        loop->n_insns += block->n;
-        for (uint32_t k = block->first; k < block->first + block->n; k++) {
-            int rank = obstacle_rank(&cfg->insn.item[k]);
-            if (rank > worst && (!closed || &cfg->insn.item[k] != last)) {
-                worst = rank;
-                loop->obstacle = k;
-            }
-        }
-    }
-    loop->simple = closed && worst == 0;
-    assert(loop->simple || worst > 0);
-}
-
-static bool find_loops(struct cfg *cfg)
-{
-    cfg->loop.n = cfg->body.n = 0;
-    memset(cfg->mark.item, 0xff, cfg->block.n * sizeof *cfg->mark.item);
-    for (uint32_t b = 0; b < cfg->block.n; b++)
-        if (cfg->block.item[b].region != CFG_NONE && is_header(cfg, b) &&
-            !vector__push(&cfg->loop, ((struct cfg_loop){.header = b, .innermost = true})))
-            return false;
-    for (size_t i = 0; i < cfg->loop.n; i++) {
-        struct cfg_loop *loop = &cfg->loop.item[i];
-        if (!collect_body(cfg, loop))
-            return false;
-        for (uint32_t k = 1; k < loop->n_body && loop->innermost; k++)
-            loop->innermost = !is_header(cfg, cfg->body.item[loop->first_body + k]);
-        if (!loop->innermost) {
-            cfg->body.n = loop->first_body;
-            continue;
-        }
-        qsort(cfg->body.item + loop->first_body, loop->n_body, sizeof *cfg->body.item, compare_numbers);
-        find_extent(cfg, loop);
-        judge(cfg, loop);
-    }
-    for (size_t i = 0; i < cfg->loop.n; i++)
-        cfg->loop.item[i].depth = cfg->block.item[cfg->loop.item[i].header].depth;
-    return true;
-}
-
 bool cfg__build(struct cfg *cfg, struct isa *isa, const struct cfg_code *code)
 {
     cfg->insn.n = cfg->block.n = cfg->loop.n = cfg->body.n = cfg->order.n = 0;
@@ -565,14 +424,14 @@ bool cfg__build(struct cfg *cfg, struct isa *isa, const struct cfg_code *code)
         return false;
     size_t n = cfg->block.n;
     if (!vector__reserve(&cfg->order, n) || !vector__reserve(&cfg->pred_start, n + 1) ||
-        !vector__reserve(&cfg->stack, n) || !vector__reserve(&cfg->cursor, n) || !vector__reserve(&cfg->mark, n))
+        !vector__reserve(&cfg->stack, n) || !vector__reserve(&cfg->cursor, n) ||
+        !vector__reserve(&cfg->mark, n))
         return false;
     find_regions(cfg);
     number_blocks(cfg);
     if (!find_predecessors(cfg))
         return false;
-    find_dominators(cfg);
-    return find_loops(cfg);
+    return cfg__find_loops(cfg);
 }
 
 void cfg__free(struct cfg *cfg)

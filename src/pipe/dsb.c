@@ -13,12 +13,17 @@ static struct dsb_record *set_of(struct pipe *p, uint64_t window)
     return &p->dsb[(window & (p->dsb_sets - 1)) * p->dsb_records];
 }
 
+static bool in_use(const struct pipe *p, const struct dsb_record *r)
+{
+    return r->end && r->run == p->run;
+}
+
 /* WP-2: a window is cached by entry point. */
 bool dsb__lookup(struct pipe *p, uint64_t entry, uint64_t *end)
 {
     struct dsb_record *set = set_of(p, window_of(entry));
     for (uint32_t i = 0; i < p->dsb_records; i++)
-        if (set[i].end && set[i].entry == entry) {
+        if (in_use(p, &set[i]) && set[i].entry == entry) {
             set[i].used = ++p->dsb_clock;
             *end = set[i].end;
             return true;
@@ -32,18 +37,18 @@ static void insert(struct pipe *p, const struct dsb_build *b)
     uint32_t ways = b->lines;
 
     for (uint32_t i = 0; i < p->dsb_records; i++)
-        if (set[i].end && set[i].entry == b->entry) {
+        if (in_use(p, &set[i]) && set[i].entry == b->entry) {
             if (b->end <= set[i].end)
                 return;
             set[i].end = 0;
         }
     for (uint32_t i = 0; i < p->dsb_records; i++)
-        ways += set[i].end ? set[i].lines : 0;
+        ways += in_use(p, &set[i]) ? set[i].lines : 0;
     for (;;) { /* pseudo-LRU by age, until the lines of this window fit (DSB-16) */
         struct dsb_record *oldest = NULL;
         slot = NULL;
         for (uint32_t i = 0; i < p->dsb_records; i++) {
-            if (!set[i].end)
+            if (!in_use(p, &set[i]))
                 slot = &set[i];
             else if (!oldest || set[i].used < oldest->used)
                 oldest = &set[i];
@@ -55,7 +60,7 @@ static void insert(struct pipe *p, const struct dsb_build *b)
         oldest->end = 0;
     }
     *slot = (struct dsb_record){
-        .entry = b->entry, .end = b->end, .used = ++p->dsb_clock, .lines = (uint8_t)b->lines};
+        .entry = b->entry, .end = b->end, .used = ++p->dsb_clock, .run = p->run, .lines = (uint8_t)b->lines};
 }
 
 void dsb__build_close(struct pipe *p)

@@ -37,13 +37,25 @@ static const struct step *correct_step(struct pipe *p, struct step_buffer *buf, 
     return &buf->step[i % STEP_RING];
 }
 
+static struct site *wrong_site(struct pipe *p)
+{
+    struct site *last = p->wrong_last;
+    if (last && last->next && last->next->addr == p->wrong_pc)
+        return last->next;
+    struct site *site = p->wrong_pc ? code__find(p->source->code, p->wrong_pc) : NULL;
+    if (site && last && last->addr + last->insn->len == site->addr)
+        last->next = site;
+    return site;
+}
+
 /* WP-6: the code that the front end would meet, as far as it has been seen. Loads have no address. */
 static const struct step *wrong_step(struct pipe *p, uint64_t i)
 {
     while (i >= p->wrong_end) {
-        struct site *site = p->wrong_pc ? code__find(p->source->code, p->wrong_pc) : NULL;
+        struct site *site = wrong_site(p);
         if (!site)
             return NULL;
+        p->wrong_last = site;
         struct step *s = &p->wrong[p->wrong_end++ % WRONG_RING];
         uint64_t next = site->addr + site->insn->len;
         *s = (struct step){.site = site};
@@ -94,6 +106,7 @@ static uint16_t predict(struct pipe *p, const struct step *s)
         p->wrong_pc = pr.taken ? pr.target : b.fallthrough;
         predictor__wrong_path_begin(p->predictor, &b, pr.taken, pr.target);
         p->wrong_next = p->wrong_end;
+        p->wrong_last = NULL;
     } else if (pr.taken && !pr.btb_hit && b.direct) {
         flags |= F_HOLD; /* BP-5 */
     } else if (pr.taken && !pr.fast_btb) {

@@ -8,13 +8,17 @@
 
 enum { ENDLESS_FETCHED = 4096, PROGRAM_FETCHED = 1024, ENDLESS_DSB_SETS = 2048, FORMS = 65536 };
 
-static bool allocate(struct pipe *p)
+static void size_rings(struct pipe *p)
 {
-    uint64_t fetched = p->endless ? ENDLESS_FETCHED : PROGRAM_FETCHED;
+    p->fetched_mask = (p->endless ? ENDLESS_FETCHED : PROGRAM_FETCHED) - 1;
     p->dsb_sets = p->endless ? ENDLESS_DSB_SETS : p->core->dsb_sets;
     p->dsb_records = p->core->dsb_ways;
-    p->fetched_mask = fetched - 1;
-    p->fetched = calloc(fetched, sizeof *p->fetched);
+}
+
+static bool allocate(struct pipe *p)
+{
+    size_rings(p);
+    p->fetched = calloc(p->fetched_mask + 1, sizeof *p->fetched);
     p->buffer = calloc(1, sizeof *p->buffer);
     p->wrong = calloc(WRONG_RING, sizeof *p->wrong);
     p->dsb = calloc((size_t)p->dsb_sets * p->dsb_records, sizeof *p->dsb);
@@ -53,11 +57,8 @@ static void init(struct pipe *p)
     }
 }
 
-struct pipe *pipe__new(const struct pipe_config *config, struct status *st)
+static void configure(struct pipe *p, const struct pipe_config *config)
 {
-    struct pipe *p = calloc(1, sizeof *p);
-    if (!p)
-        goto fail;
     p->core = config->core;
     p->isa = config->isa;
     p->source = config->source;
@@ -68,6 +69,15 @@ struct pipe *pipe__new(const struct pipe_config *config, struct status *st)
     p->uops = config->uops;
     p->endless = config->endless;
     p->unrolled = config->unrolled;
+    p->ufs = config->ufs;
+}
+
+struct pipe *pipe__new(const struct pipe_config *config, struct status *st)
+{
+    struct pipe *p = calloc(1, sizeof *p);
+    if (!p)
+        goto fail;
+    configure(p, config);
     if (!allocate(p))
         goto fail;
     init(p);
@@ -76,6 +86,25 @@ fail:
     pipe__free(p);
     status__fail(st, "not enough memory for the pipeline (about 3 MiB)");
     return NULL;
+}
+
+/* What a run leaves behind that the next must not see. Rings need no clearing: their heads say what counts.
+ */
+void pipe__reset(struct pipe *p, const struct pipe_config *config)
+{
+    if (p->tp_used)
+        memset(p->tp_free_at, 0, FORMS * sizeof *p->tp_free_at);
+    for (unsigned w = 0; w < WHEEL_WORDS; w++)
+        if (p->pending_used[w])
+            memset(&p->pending_change[64 * w], 0, 64 * sizeof *p->pending_change);
+    memset((char *)p + offsetof(struct pipe, core), 0,
+           offsetof(struct pipe, idq) - offsetof(struct pipe, core));
+    p->run++;
+    p->buffer->begin = p->buffer->end = 0;
+    p->buffer->access_end = 0;
+    configure(p, config);
+    size_rings(p);
+    init(p);
 }
 
 void pipe__free(struct pipe *p)

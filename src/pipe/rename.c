@@ -22,7 +22,6 @@ void rename__init(struct pipe *p)
         one.src[0] = one.dst[0] = r;
         p->merge_uop[r] = one;
     }
-    memset(p->ren.set_of, -1, sizeof p->ren.set_of);
     p->ren.elim[0].slots = p->core->elim_slots_gpr;
     p->ren.elim[1].slots = p->core->elim_slots_vec;
     p->flush_at = CYCLE_NEVER;
@@ -47,11 +46,10 @@ static bool can_eliminate(struct pipe *p, const struct elim_class *e)
 /* A name gets a new value: it leaves the set that shared the old one. */
 static void leave_set(struct pipe *p, unsigned reg)
 {
-    int s = p->ren.set_of[reg];
-    if (s < 0)
+    if (!(p->ren.shared >> reg & 1))
         return;
-    class_of(p, reg)->set[s].names &= ~(1ull << reg);
-    p->ren.set_of[reg] = -1;
+    class_of(p, reg)->set[p->ren.set_of[reg]].names &= ~(1ull << reg);
+    p->ren.shared &= ~(1ull << reg);
 }
 
 static void join_set(struct pipe *p, unsigned src, unsigned dst)
@@ -59,7 +57,7 @@ static void join_set(struct pipe *p, unsigned src, unsigned dst)
     struct elim_class *e = class_of(p, dst);
     int s = p->ren.set_of[src];
     leave_set(p, dst);
-    if (s < 0) {
+    if (!(p->ren.shared >> src & 1)) {
         for (s = 0; e->set[s].used; s++)
             assert(s + 1 < (int)(sizeof e->set / sizeof e->set[0]));
         e->set[s].used = true;
@@ -68,14 +66,15 @@ static void join_set(struct pipe *p, unsigned src, unsigned dst)
         p->ren.set_of[src] = (int8_t)s;
     }
     e->set[s].names |= 1ull << dst;
+    p->ren.shared |= 1ull << src | 1ull << dst;
+    e->quiet = 0;
     p->ren.set_of[dst] = (int8_t)s;
     e->now++;
 }
 
 static void release_set(struct pipe *p, struct elim_class *e, int s)
 {
-    for (uint64_t names = e->set[s].names; names; names &= names - 1)
-        p->ren.set_of[__builtin_ctzll(names)] = -1;
+    p->ren.shared &= ~e->set[s].names;
     e->set[s].used = false;
 }
 
@@ -84,6 +83,8 @@ static void end_of_active_cycle(struct pipe *p)
 {
     for (int c = 0; c < 2; c++) {
         struct elim_class *e = &p->ren.elim[c];
+        if (e->quiet > 4) /* the history holds zeros only */
+            continue;
         bool lone_go = e->now == 0 && (c == 1 || !p->core->elim_gpr_all_aliases);
         uint32_t used = 0;
         for (int s = 0; s < (int)(sizeof e->set / sizeof e->set[0]); s++) {
@@ -100,6 +101,7 @@ static void end_of_active_cycle(struct pipe *p)
             e->history_n[i] = e->history_n[i - 1];
             e->history_used[i] = e->history_used[i - 1];
         }
+        e->quiet = used || e->now ? 0 : e->quiet + 1;
         e->history_n[0] = e->now;
         e->history_used[0] = used;
         e->now = 0;
@@ -142,11 +144,21 @@ static void read_sources(struct pipe *p, struct duop *u)
     }
 }
 
-static void write_dests(struct pipe *p, const struct duop *u, bool temps)
+/* Results that only younger uops of the same instruction read. */
+static void write_temps(struct pipe *p, const struct duop *u)
 {
-    for (unsigned k = 0; k < u->t->n_dst; k++)
-        if ((u->t->dst[k] >= R_TEMP0) == temps)
-            p->ren.map[u->t->dst[k]] = (struct value){.uop = u->seq, .lat_cyc = u->t->dst_lat[k]};
+    const struct uop *t = u->t;
+    for (unsigned k = 0; k < t->n_dst; k++)
+        if (t->dst[k] >= R_TEMP0)
+            p->ren.map[t->dst[k]] = (struct value){.uop = u->seq, .lat_cyc = t->dst_lat[k]};
+}
+
+static void write_registers(struct pipe *p, const struct duop *u)
+{
+    const struct uop *t = u->t;
+    for (unsigned k = 0; k < t->n_dst; k++)
+        if (t->dst[k] < R_TEMP0)
+            p->ren.map[t->dst[k]] = (struct value){.uop = u->seq, .lat_cyc = t->dst_lat[k]};
 }
 
 static struct duop *new_uop(struct pipe *p, const struct uop *t, unsigned index, uint64_t fetched)
@@ -164,11 +176,11 @@ static struct duop *new_uop(struct pipe *p, const struct uop *t, unsigned index,
 /* EX-9 */
 static bool fast_load(struct pipe *p, const struct insn *insn, const struct uop *t)
 {
-    if (!p->core->fast_pointer_chasing || !insn->n_mem)
+    if (!p->ren.from_pointer || !insn->n_mem || !p->core->fast_pointer_chasing)
         return false;
     const struct mem_operand *m = &insn->mem[t->access < insn->n_mem ? t->access : 0];
-    return m->disp >= 0 && m->disp <= 2047 && m->base != R_NONE && p->ren.meta[m->base] == META_POINTER &&
-           (m->index == R_NONE || p->ren.meta[m->index] == META_ZERO);
+    return m->disp >= 0 && m->disp <= 2047 && m->base < 64 && p->ren.from_pointer >> m->base & 1 &&
+           (m->index == R_NONE || (m->index < 64 && p->ren.from_zero >> m->index & 1));
 }
 
 static const struct access *access_of(struct pipe *p, const struct step *s, const struct uop *t)
@@ -196,20 +208,26 @@ static void memory_uop(struct pipe *p, struct duop *u, const struct fetched *f, 
     }
 }
 
-static void written_registers(struct pipe *p, const struct fetched *f, const struct recipe *r)
+static void zero_registers(struct pipe *p, const struct insn *insn)
 {
     for (int w = 0; w < 2; w++)
-        for (uint64_t bits = f->insn->written[w]; bits; bits &= bits - 1) {
-            unsigned reg = (unsigned)(64 * w + __builtin_ctzll(bits));
-            if (reg >= R_TEMP0)
-                continue;
-            p->ren.meta[reg] = r->zero_idiom ? META_ZERO : META_NONE;
-            leave_set(p, reg);
-            if (r->zero)
-                p->ren.map[reg] = (struct value){0};
-        }
-    if (f->insn->ptr_dst != R_NONE)
-        p->ren.meta[f->insn->ptr_dst] = META_POINTER;
+        for (uint64_t bits = insn->written[w]; bits; bits &= bits - 1)
+            p->ren.map[64 * w + __builtin_ctzll(bits)] = (struct value){0};
+}
+
+static void written_registers(struct pipe *p, const struct insn *insn, const struct recipe *r)
+{
+    uint64_t written = insn->written[0];
+    p->ren.from_pointer &= ~written;
+    p->ren.from_zero &= ~written;
+    if (insn->ptr_dst != R_NONE)
+        p->ren.from_pointer |= 1ull << insn->ptr_dst;
+    if (r->zero_idiom)
+        p->ren.from_zero |= written;
+    for (uint64_t bits = written & p->ren.shared; bits; bits &= bits - 1)
+        leave_set(p, (unsigned)__builtin_ctzll(bits));
+    if (r->zero)
+        zero_registers(p, insn);
 }
 
 static void eliminate(struct pipe *p, const struct insn *insn)
@@ -217,7 +235,12 @@ static void eliminate(struct pipe *p, const struct insn *insn)
     unsigned src = insn->elim_src, dst = insn->elim_dst;
     join_set(p, src, dst);
     p->ren.map[dst] = p->ren.map[src];
-    p->ren.meta[dst] = insn->flags & INSN_MOVE32 ? META_NONE : p->ren.meta[src]; /* RN-13 */
+    p->ren.from_pointer &= ~(1ull << dst);
+    p->ren.from_zero &= ~(1ull << dst);
+    if (insn->flags & INSN_MOVE32) /* RN-13 */
+        return;
+    p->ren.from_pointer |= (p->ren.from_pointer >> src & 1) << dst;
+    p->ren.from_zero |= (p->ren.from_zero >> src & 1) << dst;
 }
 
 static void mark_resolver(struct pipe *p, uint64_t first)
@@ -268,14 +291,16 @@ static void rename_insn(struct pipe *p, uint64_t index)
         struct duop *u = new_uop(p, t, k, index);
         if (t->kind != UOP_COMPUTE)
             memory_uop(p, u, f, &store);
-        if (special)
+        if (special) {
             special_flags(u, f->insn, r);
-        p->fences_in_flight += u->fence != 0;
-        write_dests(p, u, true);
+            p->fences_in_flight += u->fence != 0;
+        }
+        if (r->n_uops > 1)
+            write_temps(p, u);
     }
-    written_registers(p, f, r);
+    written_registers(p, f->insn, r);
     for (uint64_t s = first; s < p->uop_tail; s++)
-        write_dests(p, pipe__uop(p, s), false);
+        write_registers(p, pipe__uop(p, s));
     if (f->flags & F_MISPREDICT && !(f->flags & F_WRONG)) {
         mark_resolver(p, first);
         p->ren_saved = p->ren;
@@ -356,7 +381,7 @@ static void issue_special(struct pipe *p, const struct idq_entry *q, unsigned sl
     const struct fetched *f = pipe__fetched(p, q->fetched);
     const struct uop *t = q->kind == IDQ_SYNC ? &p->sync_uop : &p->merge_uop[q->reg];
     struct duop *u = new_uop(p, t, q->kind == IDQ_SYNC ? UOP_RECORD_SYNC : UOP_RECORD_MERGE, q->fetched);
-    write_dests(p, u, false);
+    write_registers(p, u);
     struct rob_entry *e = pipe__rob(p, p->rob_tail++);
     *e = (struct rob_entry){.first_uop = u->seq,
                             .fetched = q->fetched,
@@ -418,7 +443,7 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
         return false;
     if (*slots && q->lam == 0 && f->flags & F_PASS_START) /* LSD-2 */
         return false;
-    if (first && (*why = lacking(p, r)) != RES_NONE)
+    if (first && (!p->roomy || r->n_uops > 6) && (*why = lacking(p, r)) != RES_NONE)
         return false;
     if (first) {
         rename_insn(p, q->fetched);
@@ -432,6 +457,18 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
     }
     p->idq_head++;
     return true;
+}
+
+/* Whatever four ordinary instructions take fits for sure: lacking() need not be asked for each. */
+static bool is_roomy(const struct pipe *p)
+{
+    bool rings = p->uop_tail - p->uop_head < UOP_RING - 128 &&
+                 p->edge_tail - p->edge_head < EDGE_RING - 2048 &&
+                 p->store_tail - p->store_head < STORE_RING - 80;
+    if (p->endless || !rings)
+        return rings;
+    return p->loads_used + 24 <= p->core->load_buffer && p->stores_used + 12 <= p->core->store_buffer &&
+           p->prf_int_free >= 80 && p->prf_vec_free >= 80;
 }
 
 static uint8_t closed_by(const struct pipe *p)
@@ -460,6 +497,7 @@ void rename__step(struct pipe *p)
     why = closed_by(p);
     if (why == RES_NONE) {
         p->gate_closed = false;
+        p->roomy = is_roomy(p);
         while (idq__used(p) && take(p, &slots, &why, &merge_done))
             ;
         if (p->core->elim_history)

@@ -186,6 +186,7 @@ static bool kept_back(struct pipe *p, struct duop *u)
         return false;
     if (p->tp_free_at[u->form] > p->now) /* EX-15 */
         return true;
+    p->tp_used = true;
     p->tp_free_at[u->form] = p->now + u->tp_cyc;
     return false;
 }

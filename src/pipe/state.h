@@ -99,8 +99,6 @@ struct value {
     uint32_t lat_cyc;
 };
 
-enum reg_meta { META_NONE, META_POINTER, META_ZERO }; /* EX-9 */
-
 enum duop_state { DUOP_WAITING, DUOP_QUEUED, DUOP_DISPATCHED };
 enum duop_flag { DUOP_KNOWN = 1, DUOP_DEAD = 2, DUOP_RESOLVES = 4, DUOP_ISSUED = 8, DUOP_FAST_LOAD = 16 };
 
@@ -176,13 +174,16 @@ struct elim_class {
         bool used, single;
     } set[8];
     uint32_t now;                           /* eliminations in this cycle */
+    uint32_t quiet;                         /* active cycles in a row without a set or an elimination */
     uint32_t history_n[4], history_used[4]; /* of the last active cycles, newest first */
 };
 
 struct rename_state { /* saved at a mispredicted branch */
     struct value map[R_COUNT];
-    uint8_t meta[R_TEMP0];
-    int8_t set_of[R_TEMP0];    /* elimination set a register belongs to, -1: none */
+    /* sets of registers, bit = id; general and vector registers are below 64 */
+    uint64_t from_pointer, from_zero; /* EX-9: last written by a pointer load, by a zero idiom */
+    uint64_t shared;                  /* in an elimination set: set_of is valid */
+    int8_t set_of[64];
     struct elim_class elim[2]; /* 0 GPR, 1 vector */
 };
 
@@ -194,6 +195,7 @@ struct stack_state { /* IDQ fill time, RN-17, RN-15; saved at a mispredicted bra
 struct dsb_record {      /* a cached entry point of a 32-byte window */
     uint64_t entry, end; /* first address, first address not covered */
     uint64_t used;       /* replacement */
+    uint32_t run;        /* of pipe.run: older records do not count */
     uint8_t lines;
 };
 
@@ -208,7 +210,22 @@ struct dsb_build { /* the window that the decoders are filling */
     uint32_t lcp_second_hits;
 };
 
+struct pending_loads { /* loads in flight: all, and those known to have missed a level */
+    int16_t any, l1, l2, l3;
+};
+
 struct pipe {
+    /* allocated once and kept by pipe__reset, which clears from `core` up to the rings at the end */
+    struct fetched *fetched;
+    struct step_buffer *buffer;
+    struct step *wrong;                   /* ring of made-up steps */
+    struct dsb_record *dsb;               /* dsb_sets x dsb_records */
+    uint64_t *uncacheable;                /* windows known not to fit, direct mapped */
+    int64_t *tp_free_at;                  /* by form */
+    struct duop_trace *trace;             /* NULL without a listener */
+    struct pending_loads *pending_change; /* by cycle */
+    uint32_t run;                         /* number of this run */
+
     /* configuration */
     const struct core *core;
     struct isa *isa;
@@ -218,27 +235,24 @@ struct pipe {
     struct listener *listener[PIPE_MAX_LISTENERS];
     unsigned n_listeners;
     struct uop_listener *uops;
-    struct duop_trace *trace; /* NULL without a listener */
-    bool endless, unrolled;
-    struct step_buffer *buffer;
+    bool endless, unrolled, ufs;
     uint32_t width, retire_width, n_ports;
 
     int64_t now;
     bool failed;
 
     /* fetch.c: the predicted path */
-    struct fetched *fetched;
     uint64_t fetched_mask;
     uint64_t planned, delivered;
     uint64_t step_next; /* next step of the correct path to plan */
     bool source_ended;
     bool on_wrong_path, wrong_dead_end;
-    struct step *wrong; /* ring of made-up steps */
     uint64_t wrong_next, wrong_end;
     uint64_t wrong_pc;
-    bool plan_held;   /* waiting for F_HOLD to be decoded */
-    bool after_taken; /* next planned instruction follows a taken branch */
-    bool plan_mite;   /* current run comes from MITE until a taken branch */
+    struct site *wrong_last; /* site of the newest made-up step */
+    bool plan_held;          /* waiting for F_HOLD to be decoded */
+    bool after_taken;        /* next planned instruction follows a taken branch */
+    bool plan_mite;          /* current run comes from MITE until a taken branch */
     bool last_was_mite;
     uint64_t plan_window, plan_record_end;
     uint32_t plan_slots;
@@ -255,7 +269,6 @@ struct pipe {
     struct site *lsd_candidate[LSD_BODY];
 
     /* predecode.c */
-    uint64_t iq[IQ_RING]; /* fetched indices */
     uint32_t iq_head, iq_tail;
     uint64_t pre_block; /* 16-byte block, UINT64_MAX: start anew */
     uint64_t pre_first; /* next instruction of the current block to enter the IQ */
@@ -268,10 +281,9 @@ struct pipe {
 
     /* decode.c */
     struct dsb_build build;
-    struct dsb_record *dsb; /* dsb_sets x dsb_records */
     uint64_t dsb_clock;
     uint32_t dsb_sets, dsb_records;
-    uint64_t *uncacheable; /* windows known not to fit, direct mapped */
+    bool tp_used;
     bool any_uncacheable;
 
     /* dsb.c */
@@ -293,7 +305,6 @@ struct pipe {
     bool dsb_switch;
 
     /* idq.c */
-    struct idq_entry idq[IDQ_RING];
     uint32_t idq_head, idq_tail;
     struct stack_state stack, stack_saved;
 
@@ -311,9 +322,7 @@ struct pipe {
     struct uop sync_uop, merge_uop[4];
 
     /* schedule.c */
-    struct duop uop[UOP_RING];
     uint64_t uop_head, uop_tail;
-    struct edge edge[EDGE_RING];
     uint64_t edge_head, edge_tail;
     uint32_t rs_used;
     uint16_t usage[MAX_PORTS], snapshot[MAX_PORTS];
@@ -326,36 +335,40 @@ struct pipe {
     uint64_t wheel_used[WHEEL_WORDS];
     int64_t divider_free_at;
     int64_t p4_blocked_at;
-    int64_t *tp_free_at;     /* by form */
-    uint16_t held[UOP_RING]; /* ready but kept back by EX-15 or EX-16, oldest first */
     uint32_t n_held;
     uint32_t fences_in_flight;
 
     /* execute.c */
-    struct store_entry store[STORE_RING];
     uint64_t store_head, store_tail; /* from 1; [head, tail) not committed */
     uint64_t store_retired;          /* first store not retired */
     int64_t last_commit;
     uint16_t store_filter[STORE_FILTER];
     uint32_t loads_used, stores_used;
     int32_t prf_int_free, prf_vec_free;
-    struct {
-        int16_t any, l1, l2, l3;
-    } pending, *pending_change; /* now, and changes by cycle */
+    struct pending_loads pending;
     uint64_t pending_used[WHEEL_WORDS];
     uint8_t mem_outstanding;
     int64_t mem_change_at;
 
     /* retire.c */
-    struct rob_entry rob[ROB_RING];
     uint64_t rob_head, rob_tail;
     uint64_t instructions;
 
     /* report.c */
     struct cycle_report cur;
-    struct cycle_report report[REPORT_BATCH];
     unsigned n_reports;
     bool gate_closed;
+    bool roomy; /* rings and buffers have room for any ordinary group */
+
+    /* rings, last: pipe__reset does not clear them, their heads and tails say what counts */
+    struct idq_entry idq[IDQ_RING];
+    struct duop uop[UOP_RING];
+    struct edge edge[EDGE_RING];
+    struct store_entry store[STORE_RING];
+    struct rob_entry rob[ROB_RING];
+    struct cycle_report report[REPORT_BATCH];
+    uint64_t iq[IQ_RING];    /* fetched indices */
+    uint16_t held[UOP_RING]; /* ready but kept back by EX-15 or EX-16, oldest first */
 };
 
 static inline struct fetched *pipe__fetched(struct pipe *p, uint64_t i)

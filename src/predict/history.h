@@ -10,18 +10,29 @@
 
 #include <stdint.h>
 
-enum { HISTORY_FOLDS_MAX = 24, HISTORY_RING = 512, HISTORY_BITS_PER_BRANCH = 2 };
+enum {
+    HISTORY_FOLDS_MAX = 24,
+    HISTORY_RING = 1024,
+    HISTORY_LENGTH_MAX = 640,
+    /* A scratch copy shares the ring: what it pushes lies where no window looks any more. */
+    HISTORY_SCRATCH_MAX = HISTORY_RING - HISTORY_LENGTH_MAX - HISTORY_FOLDS_MAX - 2,
+    HISTORY_SHIFT_BITS = 2,
+};
 
-/* Window lengths, the same for every history of a predictor. */
+/* Window lengths in taken branches, the same for every history of a predictor. */
 struct history_shape {
     uint32_t n;
-    uint16_t length[HISTORY_FOLDS_MAX]; /* taken branches, below HISTORY_RING */
+    uint16_t length[HISTORY_FOLDS_MAX];
+};
+
+/* The latest footprints in the frame of time 0; slot = time. */
+struct history_ring {
+    uint64_t footprint[HISTORY_RING];
 };
 
 struct history {
     uint64_t fold[HISTORY_FOLDS_MAX]; /* in the frame of time 0 */
-    uint32_t head;                    /* number of branches pushed */
-    uint64_t ring[HISTORY_RING];      /* the latest footprints, likewise */
+    uint32_t head;                    /* time: number of branches pushed */
 };
 
 static inline uint64_t rotate_left(uint64_t x, unsigned n)
@@ -31,7 +42,7 @@ static inline uint64_t rotate_left(uint64_t x, unsigned n)
 
 static inline unsigned history__rotation(const struct history *h)
 {
-    return HISTORY_BITS_PER_BRANCH * h->head;
+    return HISTORY_SHIFT_BITS * h->head;
 }
 
 /* The fold as the tables want it; `rotation` from history__rotation. */
@@ -45,31 +56,34 @@ static inline uint64_t history__footprint(uint64_t addr, uint64_t target)
     return ((addr ^ rotate_left(target, 7)) * 0x9e3779b97f4a7c15U) >> 48;
 }
 
-/* Moves the element at `head` into every window, or out again. */
-static inline void history__toggle(struct history *h, const struct history_shape *shape, uint32_t head)
+/* Moves the element of time `head` into every window, or out again. */
+static inline void history__toggle(struct history *h, const struct history_ring *ring,
+                                   const struct history_shape *shape, uint32_t head)
 {
-    uint64_t enters = h->ring[head % HISTORY_RING];
+    uint64_t enters = ring->footprint[head % HISTORY_RING];
 
     for (uint32_t k = 0; k < shape->n; ++k)
-        h->fold[k] ^= enters ^ h->ring[(head - shape->length[k]) % HISTORY_RING];
+        h->fold[k] ^= enters ^ ring->footprint[(head - shape->length[k]) % HISTORY_RING];
 }
 
-static inline void history__push(struct history *h, const struct history_shape *shape, uint64_t footprint)
+static inline void history__push(struct history *h, struct history_ring *ring,
+                                 const struct history_shape *shape, uint64_t footprint)
 {
     uint32_t head = ++h->head;
 
-    h->ring[head % HISTORY_RING] = rotate_left(footprint, -history__rotation(h));
-    history__toggle(h, shape, head);
+    ring->footprint[head % HISTORY_RING] = rotate_left(footprint, -history__rotation(h));
+    history__toggle(h, ring, shape, head);
 }
 
 /* Takes back the latest push. */
-static inline void history__undo(struct history *h, const struct history_shape *shape)
+static inline void history__undo(struct history *h, const struct history_ring *ring,
+                                 const struct history_shape *shape)
 {
-    history__toggle(h, shape, h->head--);
+    history__toggle(h, ring, shape, h->head--);
 }
 
-/* Adds `n` windows of geometric lengths, min_bits to max_bits (a single one: their mean), to the
+/* Adds `n` windows of geometric lengths, shortest to longest (a single one: their mean), to the
  * shape; returns the first. */
-uint32_t history_shape__add(struct history_shape *shape, uint32_t n, uint32_t min_bits, uint32_t max_bits);
+uint32_t history_shape__add(struct history_shape *shape, uint32_t n, uint32_t shortest, uint32_t longest);
 
 #endif

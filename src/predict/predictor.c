@@ -2,7 +2,6 @@
 /* The branch prediction unit: who predicts what, and what is learned. */
 #include "fathom/predict.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "fathom/core.h"
@@ -37,9 +36,12 @@ struct predictor {
     struct loop_predictor loop;
     struct ittage ittage;
     struct btb fast, main;
-    bool static_rule;        /* unknown conditional branches: backward taken (BP-5) */
-    bool underflow_indirect; /* BP-8 */
+    bool static_rule;         /* unknown conditional branches: backward taken (BP-5) */
+    bool underflow_indirect;  /* BP-8 */
+    struct history_ring ring; /* shared by both paths */
     struct path scratch;
+    uint64_t newest; /* footprint at the real head, which the wrong path may overwrite */
+    bool wrong_path; /* it may have */
 };
 
 /* What the predictors said, for their update. */
@@ -59,11 +61,11 @@ static int core__check(const struct core *core, struct status *st)
         {"bimodal_log2", core->bimodal_log2, 1, 24},
         {"tage_tables", core->tage_tables, 0, TAGE_TABLES_MAX},
         {"tage_log2", core->tage_log2, 1, 20},
-        {"tage_history_min", core->tage_history_min, 1, 1000},
-        {"tage_history_max", core->tage_history_max, core->tage_history_min, 1000},
+        {"tage_history_min", core->tage_history_min, 1, HISTORY_LENGTH_MAX},
+        {"tage_history_max", core->tage_history_max, core->tage_history_min, HISTORY_LENGTH_MAX},
         {"ittage_tables", core->ittage_tables, 0, ITTAGE_TABLES_MAX},
         {"ittage_log2", core->ittage_log2, 1, 20},
-        {"ittage_history_max", core->ittage_history_max, 4, 1000},
+        {"ittage_history_max", core->ittage_history_max, 4, HISTORY_LENGTH_MAX},
         {"rsb_entries", core->rsb_entries, 0, RSB_MAX},
         {"btb_entries", core->btb_entries, 1, 1U << 24},
         {"btb_ways", core->btb_ways, 1, 64},
@@ -195,8 +197,8 @@ static void predict(const struct predictor *p, const struct path *path, const st
 }
 
 /* History and return stack after `b` went to `target`; true if the history has grown. */
-static bool path__advance(struct path *path, const struct history_shape *shape, const struct branch *b,
-                          bool taken, uint64_t target)
+static bool path__advance(struct predictor *p, struct path *path, const struct branch *b, bool taken,
+                          uint64_t target)
 {
     if (!taken || b->kind == BRANCH_OTHER || b->kind == BRANCH_NONE)
         return false;
@@ -204,8 +206,19 @@ static bool path__advance(struct path *path, const struct history_shape *shape, 
         rsb__push(&path->rsb, b->fallthrough);
     else if (b->kind == BRANCH_RET)
         rsb__pop(&path->rsb);
-    history__push(&path->history, shape, history__footprint(b->addr, target));
+    if (path->history.head - p->real.history.head >= HISTORY_SCRATCH_MAX &&
+        path->history.head != p->real.history.head - 1)
+        return false; /* a wrong path longer than any window of a core: its history stands still */
+    history__push(&path->history, &p->ring, &p->shape, history__footprint(b->addr, target));
     return true;
+}
+
+/* Back to the real path: the ring's newest slot holds the real branch again. */
+static void path__return(struct predictor *p)
+{
+    if (p->wrong_path)
+        p->ring.footprint[p->real.history.head % HISTORY_RING] = p->newest;
+    p->wrong_path = false;
 }
 
 /* Asks both levels, and enters a branch that is taken (BP-10: never before it is). */
@@ -224,7 +237,9 @@ void predictor__step(struct predictor *p, const struct branch *b, bool taken, ui
 {
     struct lookups look;
 
-    assert(!taken || !is_direct(b->kind) || target == b->direct);
+    path__return(p);
+    if (taken && is_direct(b->kind)) /* a signal may have come between: the branch itself went there */
+        target = b->direct;
     p->last = (struct last_step){.addr = b->addr, .rsb = rsb__save(&p->real.rsb), .valid = true};
     if (b->kind == BRANCH_OTHER || b->kind == BRANCH_NONE) {
         *out = (struct prediction){.taken = taken, .btb_hit = true, .fast_btb = true, .target = target};
@@ -237,22 +252,25 @@ void predictor__step(struct predictor *p, const struct branch *b, bool taken, ui
     if (b->kind == BRANCH_COND) {
         loop__update(&p->loop, look.loop, b->addr, taken, look.tage.taken);
         tage__update(&p->tage, &look.tage, taken);
-    } else if (look.indirect) {
+    } else if (look.indirect && target != 0) { /* 0: the trace ends here */
         ittage__update(&p->ittage, &look.ittage, b->addr, target);
     }
-    p->last.pushed = path__advance(&p->real, &p->shape, b, taken, target);
+    p->last.pushed = path__advance(p, &p->real, b, taken, target);
 }
 
 void predictor__wrong_path_begin(struct predictor *p, const struct branch *b, bool predicted_taken,
                                  uint64_t predicted_target)
 {
+    path__return(p);
+    p->newest = p->ring.footprint[p->real.history.head % HISTORY_RING];
+    p->wrong_path = true;
     p->scratch = p->real;
     if (p->last.valid && p->last.addr == b->addr) {
         if (p->last.pushed)
-            history__undo(&p->scratch.history, &p->shape);
+            history__undo(&p->scratch.history, &p->ring, &p->shape);
         rsb__restore(&p->scratch.rsb, &p->last.rsb);
     }
-    path__advance(&p->scratch, &p->shape, b, predicted_taken, predicted_target);
+    path__advance(p, &p->scratch, b, predicted_taken, predicted_target);
 }
 
 void predictor__wrong_path(struct predictor *p, const struct branch *b, struct prediction *out)
@@ -262,5 +280,5 @@ void predictor__wrong_path(struct predictor *p, const struct branch *b, struct p
     predict(p, &p->scratch, b, &look, out);
     out->fast_btb = !out->taken || btb__has(&p->fast, b->addr);
     out->btb_hit = out->fast_btb || btb__has(&p->main, b->addr);
-    path__advance(&p->scratch, &p->shape, b, out->taken, out->target);
+    path__advance(p, &p->scratch, b, out->taken, out->target);
 }

@@ -2,6 +2,7 @@
 /* A traced program: the child, the ring and the steps made of it. */
 #include "fathom/program.h"
 
+#include <signal.h>
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,6 @@
 #include "trace/program_launch.h"
 #include "trace/program_observe.h"
 #include "trace/program_reader.h"
-#include "trace/program_signal.h"
 
 /*
  * One block is always held back: how it ended shows only in what runs next. Its records stay in a
@@ -105,7 +105,7 @@ enum { NR_RT_SIGACTION = 13, NR_FORK = 57, NR_CLONE = 56, NR_VFORK = 58, NR_EXEC
 static void note_syscall(struct program *p, const uint64_t *payload)
 {
     observe__syscall(&p->observations, payload[0]);
-    if (payload[0] == NR_RT_SIGACTION && payload[1] < GUEST_SIGNALS && payload[2])
+    if (payload[0] == NR_RT_SIGACTION && payload[1] < N_SIGNALS && payload[2])
         p->expander.handler[payload[1]] = payload[3] ? payload[3] : NO_HANDLER;
 }
 
@@ -171,9 +171,10 @@ static int next_block(struct program *p, struct block **block)
             p->reader.at++;
             return 1;
         }
-        if ((word & RING_CONTROL) != RING_CONTROL)
-            return status__fail(&p->error, "the tracer sent an access outside of a block (%#llx)",
-                                (unsigned long long)word);
+        if ((word & RING_CONTROL) != RING_CONTROL) {
+            p->reader.at++; /* qemu saves the FPU state for a signal handler: no instruction's access */
+            continue;
+        }
         if (RING_KIND(word) == RING_END) {
             if (!reader__open_chunk(&p->reader))
                 return 0;
@@ -309,7 +310,7 @@ struct program *program__start(const struct program_options *opt, struct status 
     p->blocks.rep_chunk_bytes = opt->rep_chunk_bytes ? opt->rep_chunk_bytes : 32;
     p->expander.blocks = &p->blocks;
     p->expander.observations = &p->observations;
-    for (unsigned i = 0; i < GUEST_SIGNALS; i++)
+    for (unsigned i = 0; i < N_SIGNALS; i++)
         p->expander.handler[i] = NO_HANDLER;
     if (launch__resolve(&p->launch, opt->argv, st) != 0 || reader__create(&p->reader, st) != 0 ||
         child__start(&p->reader, &p->launch, opt, st) != 0)
@@ -363,7 +364,7 @@ static void explain(const struct program *p, struct program_end *end)
     } else if (p->reader.cancelled) {
         snprintf(why, size, "interrupted after %llu instructions",
                  (unsigned long long)program__instructions(p));
-    } else if (end->signal == GUEST_SIGILL && p->illegal.found) {
+    } else if (end->signal == SIGILL && p->illegal.found) {
         end->avx512 = p->illegal.evex;
         explain_illegal(p, why, size);
     } else if (end->signal) {

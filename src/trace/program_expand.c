@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/program_expand.h"
-#include "trace/program_signal.h"
 #include "trace/ring.h"
 
+#include <signal.h>
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,14 +282,15 @@ static bool was_cut(const struct expander *e, const struct execution *x, unsigne
 {
     const struct block *block = x->block, *next = x->next;
 
+    /* First: building the handler's frame can leave records behind the block's own. */
+    if (next && (next->vaddr == e->handler[SIGSEGV] || next->vaddr == e->handler[SIGBUS]))
+        return true;
     if (next_record < x->n_records)
         return false; /* later instructions did run */
     if (!next)
         return x->killed;
     if (next->n == 1 && next->vaddr == block->insn[i].site->addr)
         return true; /* it changed code of its own block and is run again alone */
-    if (next->vaddr == e->handler[GUEST_SIGSEGV] || next->vaddr == e->handler[GUEST_SIGBUS])
-        return true;
     for (unsigned k = i + 1; k < block->n; k++)
         if (must_access(&block->insn[k]))
             return true; /* that one did not run either */
@@ -299,11 +300,9 @@ static bool was_cut(const struct expander *e, const struct execution *x, unsigne
 /* A division fault leaves no trace but what runs next. */
 static bool divided_by_zero(const struct expander *e, const struct execution *x, unsigned next_record)
 {
-    if (next_record < x->n_records)
-        return false;
-    if (!x->next)
-        return x->killed && x->signal == GUEST_SIGFPE;
-    return x->next->vaddr == e->handler[GUEST_SIGFPE];
+    if (x->next)
+        return x->next->vaddr == e->handler[SIGFPE];
+    return next_record == x->n_records && x->killed && x->signal == SIGFPE;
 }
 
 /* Makes the block fast: what this complete execution showed holds for the next ones. */

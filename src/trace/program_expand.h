@@ -9,7 +9,10 @@
 #include "fathom/source.h"
 #include "trace/program_blocks.h"
 #include "trace/program_observe.h"
-#include "trace/program_signal.h"
+
+enum { N_SIGNALS = 65 };
+/* No block starts there. */
+#define NO_HANDLER UINT64_MAX
 
 /* One execution of a block, with what is known about its end. */
 struct execution {
@@ -41,7 +44,7 @@ struct expander {
     struct rep_state rep;
     struct observations *observations;
     uint64_t n_insns;
-    uint64_t handler[GUEST_SIGNALS]; /* of the program, by signal; NO_HANDLER */
+    uint64_t handler[N_SIGNALS]; /* of the program, by signal; NO_HANDLER */
 };
 
 /* Is there room in `out` for whatever one execution of `block` can produce? */
