@@ -11,6 +11,9 @@ struct core;
 struct insn;
 struct isa;
 
+/* Only one of decoders, uop cache and microcode sequencer works in a cycle (CY-5): the sequencer's cycles
+ * count in the first three bounds, and in a loop that begins in the uop cache and goes on in the decoders the
+ * cycles of the cached part count in the first two. */
 enum bound_kind {
     BOUND_PREDECODE,  /* BD-3; only code that comes from MITE */
     BOUND_DECODE,     /* BD-4; likewise */

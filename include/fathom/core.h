@@ -58,8 +58,9 @@ struct core {
     /* rename */
     uint32_t issue_width, retire_width; /* fused-domain uops a cycle */
     uint32_t rob_entries, rs_entries;
-    uint32_t load_buffer, store_buffer;                    /* whole programs only, RT-5 */
-    uint32_t prf_int, prf_vec;                             /* RT-7 */
+    uint32_t load_buffer, store_buffer; /* whole programs only, RT-5 */
+    uint32_t load_matrix;               /* UFS-RT-4: loads in flight, the published UFS rules only */
+    uint32_t prf_int, prf_vec;          /* RT-7 */
     uint32_t elim_slots_gpr, elim_slots_vec, elim_history; /* RN-9, RN-11; 0 slots: no elimination */
     bool elim_gpr_all_aliases;                             /* RN-10 */
     bool elim_movzx_high_encoding;                         /* RN-8: movzx from SPL..R15B encodings */
@@ -67,6 +68,7 @@ struct core {
     /* scheduler and execution */
     uint32_t ports;                 /* 6 or 8 */
     uint32_t issue_to_dispatch_cyc; /* EX-3 */
+    uint32_t load_latency_cyc;      /* EX-8: address to value on an L1 hit */
     bool fast_pointer_chasing;      /* EX-9 */
     bool slow_256bit_memory;        /* EX-17 */
     bool bank_conflicts;            /* EX-11 */

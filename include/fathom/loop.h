@@ -33,9 +33,6 @@ void loop__free(struct loop *loop);
 struct source *loop__source(struct loop *loop);
 bool loop__unrolled(const struct loop *loop);
 size_t loop__count(const struct loop *loop);
+/* Site ids are positions in the block. */
 struct insn *loop__insn(const struct loop *loop, size_t i);
-/* Site ids are positions in the block. The site whose retirement ends an iteration (TP-2) when the last
- * pair is fused or not: `fused` tells that the instruction before the final branch absorbed it. */
-bool loop__is_end(const struct loop *loop, uint32_t site, bool fused);
-
 #endif

@@ -27,8 +27,9 @@ struct loopsim_options {
 };
 
 struct loop_figures {
-    double cycles; /* per iteration, steady state */
-    bool periodic; /* exact: a recurring machine state was found */
+    double cycles;        /* per iteration, steady state */
+    double window_cycles; /* the average over a fixed window, TP-1 to TP-4, as published figures are taken */
+    bool periodic;        /* exact: a recurring machine state was found */
     uint32_t period_iterations;
     uint64_t period_cycles; /* cycles = period_cycles / period_iterations when periodic */
     uint64_t simulated_cycles, simulated_iterations;

@@ -23,7 +23,7 @@ static void retired(struct steady *s, const struct cycle_report *r)
     for (unsigned k = 0; k < r->retired; k++) {
         bool pair = r->retired_pair >> k & 1, whole = r->retired_high >> k & 1;
         s->partial = true;
-        if (whole && r->retired_site[k] + (pair ? 1 : 0) == s->last_site)
+        if (whole && (r->retired_site[k] == s->last_site || (pair && r->retired_site[k] + 1 == s->last_site)))
             ended(s, k);
     }
 }

@@ -2,11 +2,14 @@
 /* fathom run: simulate a program, store the result, report it. */
 #include <getopt.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -116,34 +119,66 @@ static int parse(int argc, char **argv, struct run_options *o)
     return 0;
 }
 
-/* Before a long run: can the result be stored at all? */
-static int check_writable(const char *path, struct status *st)
+/* Before a long run: can the file be written at all? Devices and pipes do for `streams`. */
+static int check_writable(const char *path, const char *option, bool streams, struct status *st)
 {
     char *copy = strdup(path);
     const char *dir = dirname(copy);
+    struct stat info;
     int rc = 0;
-    if (access(dir, W_OK | X_OK) != 0)
-        rc = status__fail(st, "%s: cannot write into %s: %m; choose another place with -o", path, dir);
+
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        rc = status__fail(st, "%s: is a directory; give the name of a file with %s", path, option);
+    else if (streams && stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        rc = 0;
+    else if (access(dir, W_OK | X_OK) != 0)
+        rc =
+            status__fail(st, "%s: cannot write into %s: %m; choose another place with %s", path, dir, option);
     free(copy);
     return rc;
 }
 
+/* A device or pipe is written as it is; it is neither renamed over nor removed. */
+static int write_json_stream(const struct profile *p, const char *path, struct status *st)
+{
+    FILE *out = fopen(path, "we");
+    bool bad = !out;
+
+    if (out) {
+        view__json(p, out);
+        bad = ferror(out) != 0;
+        bad |= fclose(out) != 0;
+    }
+    return bad ? status__fail(st, "cannot write %s: %m; choose another place with --json", path) : 0;
+}
+
 static int write_json(const struct profile *p, const char *path, struct status *st)
 {
-    FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
-    if (!out)
-        return status__fail(st, "%s: cannot be written: %m", path);
-    view__json(p, out);
-    bool bad = ferror(out) != 0;
-    bad |= (out == stdout ? fflush(out) : fclose(out)) != 0;
-    if (bad && out != stdout)
-        unlink(path);
-    return bad ? status__fail(st, "%s: cannot be written: %m", path) : 0;
+    struct file_writer writer;
+    struct stat info;
+    char *real;
+    int rc = -1;
+
+    if (strcmp(path, "-") == 0) { /* main checks that it could be written */
+        view__json(p, stdout);
+        return 0;
+    }
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return write_json_stream(p, path, st);
+    real = realpath(path, NULL); /* through a symbolic link, so that the link stays one */
+    if (file__begin(&writer, real ? real : path, st) == 0) {
+        view__json(p, writer.out);
+        rc = file__commit(&writer, st);
+    }
+    free(real);
+    return rc;
 }
 
 static int finish(const struct run_options *o, const char *output, const struct profile *p)
 {
     struct status st = {0};
+
+    signal(SIGXFSZ, SIG_IGN); /* over a file-size limit: the error of write() tells it */
     if (!o->quiet)
         view__text(p, &o->text, stderr);
     if (p->incomplete_why && o->quiet)
@@ -185,7 +220,9 @@ int cmd_run(int argc, char **argv)
         output = o.output ? strdup(o.output) : text__printf("%s.fathom", basename(copy));
         free(copy);
     }
-    if (o.output && output && check_writable(output, &st))
+    if (o.output && output && check_writable(output, "-o", false, &st))
+        goto fail;
+    if (o.json && strcmp(o.json, "-") != 0 && check_writable(o.json, "--json", true, &st))
         goto fail;
     if (!(p = simulate__program(&so, &st)))
         goto fail;

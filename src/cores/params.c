@@ -75,6 +75,7 @@ static const struct param table[] = {
     COUNT("rs_entries", rs_entries, "uops", 16, 512, "EX-1"),
     COUNT("load_buffer", load_buffer, "entries", 4, 512, "RT-5"),
     COUNT("store_buffer", store_buffer, "entries", 4, 512, "RT-5"),
+    COUNT("load_matrix", load_matrix, "entries", 1, 512, "UFS-RT-4"),
     COUNT("prf_int", prf_int, "registers", 64, 8192, "RT-7"),
     COUNT("prf_vec", prf_vec, "registers", 64, 8192, "RT-7"),
     COUNT("elim_slots_gpr", elim_slots_gpr, "slots", 0, 64, "RN-9"),
@@ -85,6 +86,7 @@ static const struct param table[] = {
 
     COUNT("ports", ports, "ports", 6, 16, "0.4"),
     COUNT("issue_to_dispatch_cyc", issue_to_dispatch_cyc, "cyc", 1, 32, "EX-3"),
+    COUNT("load_latency_cyc", load_latency_cyc, "cyc", 1, 1000, "EX-8"),
     BOOL("fast_pointer_chasing", fast_pointer_chasing, "EX-9"),
     BOOL("slow_256bit_memory", slow_256bit_memory, "EX-17"),
     BOOL("bank_conflicts", bank_conflicts, "EX-11"),

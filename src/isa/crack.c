@@ -55,7 +55,7 @@ bool uop__add_src(struct uop *uop, unsigned id)
     for (unsigned i = 0; i < uop->n_src; i++)
         if (uop->src[i] == id)
             return true;
-    if (uop->n_src == UOP_MAX_SRC)
+    if (uop->n_src >= UOP_MAX_SRC)
         return false;
     uop->src[uop->n_src++] = (uint8_t)id;
     return true;

@@ -7,6 +7,7 @@
  * cycle (CY-5), cycles of the MS count in the bounds of MITE and DSB, and in a loop that begins in the DSB
  * and goes on in MITE the cycles of the DSB part count in the bounds of MITE.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 /* --- issue: BD-1 with ID-3, LSD-2 ------------------------------------------------------------- */
 
-enum { ALONE = 64, OPENS_GROUP = 128, SIZE = 63 };
+enum { ALONE = 64, OPENS_GROUP = 128, SIZE = 63, MAX_WIDTH = 64 };
 
 struct slots {
     uint8_t *lam; /* slots of each laminated uop; ALONE: nothing else in its cycle (RN-15) */
@@ -64,8 +65,6 @@ static unsigned issue_once(const struct slots *s, unsigned width, unsigned *used
             u = 0;
         }
         u = alone || u + size >= width ? 0 : u + size;
-        if (u == 0 && alone)
-            continue;
     }
     *used = u;
     return groups;
@@ -76,9 +75,10 @@ static double issue_cycles(const struct slots *s, unsigned width)
     struct {
         unsigned iteration, groups;
         bool seen;
-    } at[64] = {0};
+    } at[MAX_WIDTH] = {0};
     unsigned used = 0, groups = 0;
 
+    assert(width <= MAX_WIDTH);
     if (s->plain)
         return (double)s->total / width;
     for (unsigned k = 0;; k++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a block to its items, and which part of the front end serves them in steady state. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "loop/layout.h"

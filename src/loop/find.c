@@ -14,6 +14,7 @@
 #include "loop/cfg.h"
 #include "loop/elf.h"
 #include "loop/find_name.h"
+#include "profile/demangle.h"
 
 enum { NAME_DISTANCE_MAX = 3 };
 
@@ -33,7 +34,7 @@ struct search {
     size_t n_in_wanted; /* ranges of the selected function */
     bool any_line, file_known;
     uint64_t nearest_distance;
-    int nearest_line, nearest_last;
+    int nearest_line;
 };
 
 /* ---- the selected function ---- */
@@ -158,7 +159,6 @@ static bool lines_are_wanted(struct search *search, const struct lines *lines)
     if (search->nearest_line == 0 || distance < search->nearest_distance) {
         search->nearest_distance = distance;
         search->nearest_line = lines->wanted_low;
-        search->nearest_last = lines->wanted_high;
     }
     return false;
 }
@@ -176,7 +176,9 @@ static void callee(const struct search *search, const struct code_section *secti
 
     text[0] = '\0';
     if (fixup) {
-        name = fixup->symbol ? strdup(fixup->symbol) : NULL;
+        name = fixup->symbol ? demangle(fixup->symbol) : NULL;
+        if (!name && fixup->symbol)
+            name = strdup(fixup->symbol);
     } else if (insn->len >= 5 && bytes[insn->len - 5] == 0xe8) {
         memcpy(&displacement, bytes + insn->len - 4, sizeof displacement);
         name = places__function(search->places, address + insn->len + (uint64_t)(int64_t)displacement);
@@ -367,8 +369,8 @@ static int nothing_found(const struct search *search, struct status *st)
                             "%s has no line information: compile with -g, or select by function or address",
                             search->path);
     if (sel->file && search->nearest_line)
-        return status__fail(st, "%s: no innermost loop at %s:%d; the nearest is at lines %d-%d", search->path,
-                            sel->file, sel->line, search->nearest_line, search->nearest_last);
+        return status__fail(st, "%s: no innermost loop at %s:%d; the nearest begins at line %d", search->path,
+                            sel->file, sel->line, search->nearest_line);
     if (sel->file)
         return status__fail(st, "%s: no loop comes from the source file '%s'", search->path, sel->file);
     return status__fail(st, "%s: no loop in function '%s'", search->path, sel->function);

@@ -100,7 +100,10 @@ int loopsim__run(struct loopsim *sim, const uint8_t *bytes, size_t size, const s
         .unrolled = loop__unrolled(sim->loop),
         .source = steady__source(&sim->steady),
     };
+    out->window_cycles = out->cycles;
     out->periodic = steady__period(&sim->steady, &out->period_iterations, &out->period_cycles);
+    if (out->periodic)
+        out->cycles = (double)out->period_cycles / out->period_iterations;
     if (isnan(out->cycles))
         return status__fail(st, "no iteration ended within %llu simulated cycles",
                             (unsigned long long)pipe__cycles(sim->pipe));

@@ -3,11 +3,6 @@
  * lines are delivered (DSB-10 to DSB-14). */
 #include "pipe/state.h"
 
-static uint64_t window_of(uint64_t addr)
-{
-    return addr / 32;
-}
-
 static struct dsb_record *set_of(struct pipe *p, uint64_t window)
 {
     return &p->dsb[(window & (p->dsb_sets - 1)) * p->dsb_records];
@@ -21,7 +16,7 @@ static bool in_use(const struct pipe *p, const struct dsb_record *r)
 /* WP-2: a window is cached by entry point. */
 bool dsb__lookup(struct pipe *p, uint64_t entry, uint64_t *end)
 {
-    struct dsb_record *set = set_of(p, window_of(entry));
+    struct dsb_record *set = set_of(p, pipe__window(entry));
     for (uint32_t i = 0; i < p->dsb_records; i++)
         if (in_use(p, &set[i]) && set[i].entry == entry) {
             set[i].used = ++p->dsb_clock;
@@ -70,7 +65,7 @@ void dsb__build_close(struct pipe *p)
         return;
     b->open = false;
     bool fits = b->lines <= p->core->dsb_lines_per_window;
-    if (p->core->jcc_erratum && b->last_is_branch && window_of(b->last_start) != window_of(b->last_end))
+    if (p->core->jcc_erratum && b->last_is_branch && pipe__window(b->last_start) != pipe__window(b->last_end))
         fits = false; /* FE-17 */
     if (b->lcp_first_hit && b->lcp_second_hits >= 2)
         fits = false; /* DSB-7 */
@@ -88,7 +83,7 @@ void dsb__build_close(struct pipe *p)
 
 static void open_window(struct pipe *p, uint64_t addr)
 {
-    p->build = (struct dsb_build){.open = true, .window = window_of(addr), .entry = addr, .closed = true};
+    p->build = (struct dsb_build){.open = true, .window = pipe__window(addr), .entry = addr, .closed = true};
 }
 
 /* DSB-7, LCP case: by the 16-byte half in which the nominal opcode lies. */
@@ -122,7 +117,7 @@ void dsb__build(struct pipe *p, const struct fetched *f, const struct fetched *s
     struct dsb_build *b = &p->build;
     if (p->unrolled)
         return;
-    if (!b->open || b->window != window_of(f->addr) || b->end != f->addr) {
+    if (!b->open || b->window != pipe__window(f->addr) || b->end != f->addr) {
         dsb__build_close(p);
         open_window(p, f->addr);
     }
@@ -137,7 +132,7 @@ void dsb__build(struct pipe *p, const struct fetched *f, const struct fetched *s
         b->last_is_branch = true;
         note_lcp(b, second);
     }
-    if (f->flags & F_TAKEN || window_of(b->end) != b->window)
+    if (f->flags & F_TAKEN || pipe__window(b->end) != b->window)
         dsb__build_close(p);
 }
 
@@ -204,7 +199,7 @@ static bool deliver_line(struct pipe *p, unsigned *got, unsigned limit, struct l
         }
         end->taken = f->flags & F_TAKEN;
         end->bubble = f->flags & F_BUBBLE;
-        end->window = window_of(f->addr);
+        end->window = pipe__window(f->addr);
         end->last_slot = p->dsb_pos - 1;
         p->dsb_lam = 0;
         fetch__delivered(p, f);
@@ -256,7 +251,7 @@ void dsb__step(struct pipe *p)
             return;
         }
         if (p->core->dsb_width == 6) {
-            unsigned more = second_line(window_of(next->addr) == end.window, end.taken, cut_before,
+            unsigned more = second_line(pipe__window(next->addr) == end.window, end.taken, cut_before,
                                         from_start, got, end.last_slot, 6);
             limit = got + more < 6 ? got + more : 6;
         }

@@ -132,9 +132,9 @@ static void load_done(struct pipe *p, struct duop *u, int64_t ready)
     schedule__wake(p, u);
 }
 
-static int64_t load_latency(const struct duop *u)
+static int64_t load_latency(const struct pipe *p, const struct duop *u)
 {
-    return u->flags & DUOP_FAST_LOAD ? LOAD_LATENCY - 1 : LOAD_LATENCY;
+    return p->core->load_latency_cyc - (u->flags & DUOP_FAST_LOAD ? 1 : 0);
 }
 
 static bool contains(const struct store_entry *s, const struct access *a)
@@ -177,8 +177,9 @@ static void wake_loads(struct pipe *p, struct store_entry *s)
 static void load(struct pipe *p, struct duop *u)
 {
     struct mem_result r = {.level = MEM_L1};
-    int64_t ready = p->now + load_latency(u);
+    int64_t ready = p->now + load_latency(p, u);
 
+    p->loads_waiting--;
     change(p, p->now, 1, 0, 0, 0);
     u->level = MEM_L1;
     if (u->store >= p->store_head && u->store) {
@@ -194,7 +195,7 @@ static void load(struct pipe *p, struct duop *u)
         note_load(p, ready, NULL);
     } else if (p->memory && u->access) {
         memory__load(p->memory, pipe__fetched(p, u->fetched)->addr, u->access->addr, u->access->size_bytes,
-                     (uint64_t)p->now, (unsigned)load_latency(u), &r);
+                     (uint64_t)p->now, (unsigned)load_latency(p, u), &r);
         ready = (int64_t)r.ready;
         u->level = r.level;
         u->waits_for = r.l3_miss_at ? MEM_DRAM : r.l2_miss_at ? MEM_L3 : r.level;

@@ -6,12 +6,7 @@
 
 #include "pipe/state.h"
 
-enum { PLAN_AHEAD = 320 }; /* instructions planned and not delivered, whole programs */
-
-static uint64_t window_of(uint64_t addr)
-{
-    return addr / 32;
-}
+enum { PLAN_AHEAD = 64 }; /* instructions planned and not delivered, whole programs: a full IQ and a block */
 
 void fetch__init(struct pipe *p)
 {
@@ -159,7 +154,7 @@ static uint8_t choose_source(struct pipe *p, struct fetched *f)
 {
     if (p->unrolled)
         return FETCH_MITE;
-    uint64_t window = window_of(f->addr);
+    uint64_t window = pipe__window(f->addr);
     bool entry = p->after_taken || (!p->plan_mite && window != p->plan_window);
     if (p->after_taken)
         p->plan_mite = false;
@@ -229,7 +224,14 @@ static bool plan_one(struct pipe *p)
         f->flags |= F_PAIR;
         f->n_insns = 2;
     }
-    f->source = lsd__follow(p, f) ? FETCH_LSD : choose_source(p, f);
+    if (p->ufs) { /* UFS-FE-2, UFS-FE-3: iterations do not share a cycle on six-port cores */
+        f->source = FETCH_DSB;
+        if (p->n_ports == 6 && s->iteration != p->ufs_iteration)
+            f->flags |= F_PASS_START;
+        p->ufs_iteration = s->iteration;
+    } else {
+        f->source = lsd__follow(p, f) ? FETCH_LSD : choose_source(p, f);
+    }
     if (f->source == FETCH_MITE && (p->after_taken || !p->last_was_mite))
         f->flags |= F_BREAK;
     advance(p, second ? 2 : 1);

@@ -14,6 +14,7 @@ static void squash_uops(struct pipe *p)
         p->fences_in_flight -= u->fence != 0;
         if (u->t->kind == UOP_LOAD) {
             p->loads_used--;
+            p->loads_waiting -= u->state != DUOP_DISPATCHED;
             if (u->state == DUOP_DISPATCHED && !(u->flags & DUOP_KNOWN))
                 p->pending.any--;
         }

@@ -51,6 +51,10 @@ static void ms(struct pipe *p)
 
 void frontend__step(struct pipe *p)
 {
+    if (p->ufs) {
+        ufs__frontend(p);
+        return;
+    }
     if (!p->ms_busy && p->lsd_active && fetch__ensure(p, p->delivered) &&
         pipe__fetched(p, p->delivered)->source == FETCH_LSD) {
         p->cur.source = FETCH_LSD;

@@ -46,7 +46,7 @@ static void init(struct pipe *p)
     p->lsd_candidate_ok = true;
     fetch__init(p);
     rename__init(p);
-    if (!p->endless || p->unrolled)
+    if (!p->endless || p->unrolled || p->ufs)
         return;
     fetch__warm(p);
     if (p->lsd_active) { /* TP-7: the first pass waits in the IDQ */
@@ -70,6 +70,7 @@ static void configure(struct pipe *p, const struct pipe_config *config)
     p->endless = config->endless;
     p->unrolled = config->unrolled;
     p->ufs = config->ufs;
+    p->every_cycle = config->every_cycle;
 }
 
 struct pipe *pipe__new(const struct pipe_config *config, struct status *st)
@@ -158,6 +159,8 @@ static int64_t next_event(struct pipe *p)
             const struct duop *u = pipe__uop(p, e->first_uop + k);
             done = max_cycle(done, u->done_at);
             t = earlier(t, after_now(p, u->tlb_until));
+            if (u->done_at == CYCLE_NEVER)
+                continue;
             t = earlier(t, after_now(p, u->done_at)); /* the reason changes then */
             t = earlier(t, after_now(p, u->done_at + 1));
         }
@@ -201,7 +204,7 @@ int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *a
     while (p->now < end) {
         cycle(p);
         int64_t next = p->now + 1;
-        if (idle(p) && !drained(p)) {
+        if (!p->every_cycle && idle(p) && !drained(p)) {
             next = next_event(p);
             assert(next != CYCLE_NEVER); /* nothing in flight and nothing to come: drained() below */
             next = earlier(next, end);

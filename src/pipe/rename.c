@@ -37,6 +37,8 @@ static struct elim_class *class_of(struct pipe *p, unsigned reg)
 static bool can_eliminate(struct pipe *p, const struct elim_class *e)
 {
     const uint32_t L = p->core->elim_history; /* RN-11 */
+    if (p->ufs)
+        return true;
     uint32_t taken = e->now + e->history_used[L - 1];
     for (uint32_t i = 0; i + 1 < L; i++)
         taken += e->history_n[i];
@@ -199,8 +201,9 @@ static void memory_uop(struct pipe *p, struct duop *u, const struct fetched *f, 
     if (u->t->kind == UOP_LOAD) {
         if (fast_load(p, f->insn, u->t))
             u->flags |= DUOP_FAST_LOAD;
-        u->store = a ? execute__match_store(p, a) : 0;
+        u->store = a && !p->ufs ? execute__match_store(p, a) : 0;
         p->loads_used++;
+        p->loads_waiting++;
     } else if (u->t->kind == UOP_STA) {
         u->store = *sta_store = execute__new_store(p, u, a, f->addr, f->insn->flags & INSN_NON_TEMPORAL);
     } else {
@@ -339,10 +342,11 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
     const struct lam *lam = &r->lams[q->lam];
     struct rob_entry *e = NULL;
     unsigned fused = 0;
+    bool split = p->ufs && ufs__slots(p, f->insn, r, lam) > 1;
 
     for (unsigned k = 0; k < lam->n_uops; k++) {
         const struct uop *t = &r->uops[p->ren_uop++];
-        if (t->flags & UOP_FUSED_HEAD) {
+        if (p->ufs ? split || !e : t->flags & UOP_FUSED_HEAD) {
             e = pipe__rob(p, p->rob_tail++);
             *e = (struct rob_entry){
                 .first_uop = p->ren_seq,
@@ -438,10 +442,12 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
         return false;
     }
     const struct recipe *r = first ? f->recipe : p->ren_recipe;
-    unsigned n = r->lams[q->lam].n_fused;
+    unsigned n = p->ufs ? ufs__slots(p, f->insn, r, &r->lams[q->lam]) : r->lams[q->lam].n_fused;
     if (*slots >= p->width || (*slots && *slots + n > p->width)) /* ID-3 */
         return false;
     if (*slots && q->lam == 0 && f->flags & F_PASS_START) /* LSD-2 */
+        return false;
+    if (p->ufs && (*why = ufs__lacking(p, r, &r->lams[q->lam], n, first)) != RES_NONE)
         return false;
     if (first && (!p->roomy || r->n_uops > 6) && (*why = lacking(p, r)) != RES_NONE)
         return false;
@@ -494,7 +500,7 @@ void rename__step(struct pipe *p)
         report__stall(p, 0, RES_NONE);
         return;
     }
-    why = closed_by(p);
+    why = p->ufs ? RES_NONE : closed_by(p);
     if (why == RES_NONE) {
         p->gate_closed = false;
         p->roomy = is_roomy(p);

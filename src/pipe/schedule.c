@@ -92,7 +92,9 @@ static unsigned bind6(const struct pipe *p, unsigned ports, unsigned slot)
 void schedule__bind(struct pipe *p, struct duop *u, unsigned slot)
 {
     unsigned ports = u->t->ports, port;
-    if ((ports & (ports - 1)) == 0) {
+    if (p->ufs) {
+        port = ufs__port(p, ports);
+    } else if ((ports & (ports - 1)) == 0) {
         port = (unsigned)__builtin_ctz(ports);
     } else if (ports == PORTS_23) { /* PA-4 */
         port = 2u + p->toggle23;
@@ -119,7 +121,9 @@ static void wheel_add(struct pipe *p, struct duop *u, int64_t when)
 void schedule__set_ready(struct pipe *p, struct duop *u)
 {
     int64_t i = u->issued_at, r = u->ready, when, D = p->core->issue_to_dispatch_cyc;
-    if (r < i + D)
+    if (p->ufs) /* no pipeline depth */
+        when = r;
+    else if (r < i + D)
         when = i + D;
     else if (r <= i + D + 1)
         when = r + 1;
@@ -257,7 +261,10 @@ static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slo
     struct duop *u = &p->uop[slot];
     queue_remove(p, queue, (unsigned)slot);
     p->rs_used--;
-    p->left_ports |= 1u << port;
+    if (p->ufs)
+        p->usage[port]--;
+    else
+        p->left_ports |= 1u << port;
     p->cur.ports = (uint16_t)(p->cur.ports | 1u << port);
     p->cur.executed++;
     u->state = DUOP_DISPATCHED;

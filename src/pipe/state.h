@@ -235,7 +235,7 @@ struct pipe {
     struct listener *listener[PIPE_MAX_LISTENERS];
     unsigned n_listeners;
     struct uop_listener *uops;
-    bool endless, unrolled, ufs;
+    bool endless, unrolled, ufs, every_cycle;
     uint32_t width, retire_width, n_ports;
 
     int64_t now;
@@ -257,6 +257,8 @@ struct pipe {
     uint64_t plan_window, plan_record_end;
     uint32_t plan_slots;
     bool plan_line_closed;
+
+    uint32_t ufs_iteration; /* of the instruction planned last */
 
     /* LSD */
     bool lsd_active;
@@ -344,6 +346,7 @@ struct pipe {
     int64_t last_commit;
     uint16_t store_filter[STORE_FILTER];
     uint32_t loads_used, stores_used;
+    uint32_t loads_waiting; /* renamed, not dispatched */
     int32_t prf_int_free, prf_vec_free;
     struct pending_loads pending;
     uint64_t pending_used[WHEEL_WORDS];
@@ -386,6 +389,11 @@ static inline struct rob_entry *pipe__rob(struct pipe *p, uint64_t i)
 static inline struct store_entry *pipe__store(struct pipe *p, uint64_t i)
 {
     return &p->store[i & (STORE_RING - 1)];
+}
+/* DSB window, DSB-1 */
+static inline uint64_t pipe__window(uint64_t addr)
+{
+    return addr / 32;
 }
 static inline int64_t max_cycle(int64_t a, int64_t b)
 {
@@ -431,6 +439,14 @@ static inline uint32_t idq__used(const struct pipe *p)
 
 /* frontend.c: CY-4, CY-5 */
 void frontend__step(struct pipe *p);
+
+/* ufs.c */
+void ufs__frontend(struct pipe *p);
+unsigned ufs__slots(const struct pipe *p, const struct insn *insn, const struct recipe *r,
+                    const struct lam *lam);
+uint8_t ufs__lacking(const struct pipe *p, const struct recipe *r, const struct lam *lam, unsigned slots,
+                     bool first);
+unsigned ufs__port(const struct pipe *p, unsigned ports);
 
 /* rename.c: CY-1; the group of this cycle */
 void rename__init(struct pipe *p);

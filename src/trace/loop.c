@@ -198,8 +198,3 @@ struct insn *loop__insn(const struct loop *l, size_t i)
 {
     return l->insn[i];
 }
-
-bool loop__is_end(const struct loop *l, uint32_t site, bool fused)
-{
-    return fused ? site + 2 == l->n : site + 1 == l->n;
-}

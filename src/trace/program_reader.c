@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -28,6 +29,28 @@ static void futex__wake(uint32_t *word)
     syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+/* A limit on file sizes (ulimit -f) is meant for disks but holds for this memory too: the soft one is
+ * lifted for it, and the hard one refused instead of dying by SIGXFSZ. */
+static int size_memory(int fd)
+{
+    struct rlimit old, wide;
+    int rc, error;
+
+    if (getrlimit(RLIMIT_FSIZE, &old) != 0 || old.rlim_cur >= RING_BYTES)
+        return ftruncate(fd, (off_t)RING_BYTES);
+    if (old.rlim_max < RING_BYTES) {
+        errno = EFBIG;
+        return -1;
+    }
+    wide = (struct rlimit){old.rlim_max, old.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &wide);
+    rc = ftruncate(fd, (off_t)RING_BYTES);
+    error = errno;
+    setrlimit(RLIMIT_FSIZE, &old);
+    errno = error;
+    return rc;
+}
+
 int reader__create(struct reader *reader, struct status *st)
 {
     void *map;
@@ -36,8 +59,10 @@ int reader__create(struct reader *reader, struct status *st)
     reader->fd = memfd_create("fathom-trace", MFD_CLOEXEC);
     if (reader->fd < 0)
         return status__fail(st, "cannot create the shared trace memory: %s", strerror(errno));
-    if (ftruncate(reader->fd, (off_t)RING_BYTES) != 0)
-        return status__fail(st, "cannot size the shared trace memory: %s", strerror(errno));
+    if (size_memory(reader->fd) != 0)
+        return status__fail(st, "cannot get %llu MiB of shared trace memory: %s%s",
+                            (unsigned long long)(RING_BYTES >> 20), strerror(errno),
+                            errno == EFBIG ? "; lift the limit on file sizes (ulimit -f unlimited)" : "");
     map = mmap(NULL, RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, reader->fd, 0);
     if (map == MAP_FAILED)
         return status__fail(st, "cannot map the shared trace memory: %s", strerror(errno));

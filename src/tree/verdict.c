@@ -92,7 +92,7 @@ int tree__verdict(const struct profile_tree *tree, const char *hot_function, cha
 {
     static const char *const opening[VERDICT_DEPTH_MAX] = {"", ": ", ", mostly "};
     struct verdict_text text = {sentence, size}, advice = {next, next_size};
-    const struct profile_node *end = tree->node + tree->n_nodes;
+    const struct profile_node *end = tree->n_nodes ? tree->node + tree->n_nodes : NULL;
     const struct profile_node *path[VERDICT_DEPTH_MAX];
     int depth = 0;
 

@@ -290,6 +290,8 @@ static void sections_of_an_object(void **state)
     assert_int_equal(found.loop[1].line, 2);
     assert_non_null(strstr(found.loop[1].file, "s.c"));
     found_loops__free(&found);
+    /* not every compiler writes a table of the units' addresses */
+    assert_true(command("objcopy --remove-section=.debug_aranges %s/s.o", folder));
     found = find("s.o", &(struct find_selection){.file = "s.c", .line = 2});
     assert_int_equal(found.n, 1);
     assert_string_equal(found.loop[0].function, "g");
@@ -357,7 +359,7 @@ static void selections(void **state)
 
     refuses("p", &(struct find_selection){.function = "tolk"}, "did you mean 'talk'");
     refuses("p", &(struct find_selection){.function = "main"}, "'main' has no loop");
-    refuses("p", &(struct find_selection){.file = "p.c", .line = 20}, "the nearest is at lines 12-13");
+    refuses("p", &(struct find_selection){.file = "p.c", .line = 20}, "the nearest begins at line 12");
     refuses("p", &(struct find_selection){.file = "q.c", .line = 20}, "'q.c'");
     refuses("p", &(struct find_selection){.at_start = talk + 1, .at_end = talk_end},
             "no innermost loop lies in");
