@@ -85,13 +85,13 @@ struct loop_report {
     unsigned offset;  /* in a 64-byte line, as simulated */
     enum loopsim_model model;
     enum loop_registers registers;
-    bool simulated; /* false: bounds only */
+    bool simulated;      /* false: bounds only */
     bool ends_elsewhere; /* ends in a branch that does not lead to its start */
     struct loop_figures figures;
     double measured, fidelity; /* NAN: not supplied; fidelity = 1 - relative error */
 
     uint32_t issue_width, n_ports;
-    double ipc, fused, unfused, slots; /* per iteration */
+    double ipc, fused, unfused, slots;         /* per iteration */
     uint64_t window_iterations, window_cycles; /* of the steady part that the figures below are from */
     double port[BOUNDS_MAX_PORTS];
     struct loop_insn_row *insn;

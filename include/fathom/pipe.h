@@ -34,6 +34,7 @@ struct uop_record {
     uint8_t port;
     uint8_t fused_head; /* first of a fused-domain uop */
     uint8_t ends;       /* last uop of its instruction */
+    uint8_t divides;    /* waited for and used the divider */
     uint8_t from;       /* enum fetch_source of its instruction */
     int64_t predecoded, delivered, issued;
     int64_t operands; /* last operand usable */

@@ -30,20 +30,34 @@ enum stall {
     STALL_FE_DRAIN, /* end of the program: nothing left to fetch */
 
     /* back-end stalls, by the resource that closed the gate and what the oldest uop waits for */
-    STALL_BE_L1, /* oldest uop: load served by L1 or by store forwarding, or blocked there */
+    /* memory */
+    STALL_BE_L1,         /* oldest uop: load served by L1 or by store forwarding */
+    STALL_BE_L1_FORWARD, /* load blocked by a store it overlaps only in part (EX-22) */
+    STALL_BE_L1_SPLIT,   /* load across a line or page (EX-12) */
+    STALL_BE_L1_ALIAS,   /* 4K aliasing with a store (EX-23) */
+    STALL_BE_L1_LOCK,    /* locked operation (EX-24) */
+    STALL_BE_L1_FB_FULL, /* no fill buffer free (ME-4) */
     STALL_BE_DTLB,
     STALL_BE_L2,
     STALL_BE_L3,
-    STALL_BE_DRAM,
-    STALL_BE_STORE, /* store buffer full */
+    STALL_BE_DRAM,           /* up to the idle latency */
+    STALL_BE_DRAM_BANDWIDTH, /* beyond it: queueing */
+    STALL_BE_STORE,          /* store buffer full: the oldest store's line is not owned yet */
+    STALL_BE_STORE_SPLIT,
+    STALL_BE_STORE_DTLB,
+    /* core */
     STALL_BE_DIVIDER,
-    STALL_BE_SERIAL,     /* serialising instruction, fence, non-pipelined instruction */
-    STALL_BE_PORTS,      /* oldest uop ready but its port was taken */
+    STALL_BE_SERIAL, /* serialising instruction, fence, non-pipelined instruction */
+    STALL_BE_PORTS,  /* oldest uop ready but its port was taken, by uops executed in the cycle: 0 */
+    STALL_BE_PORTS_1,
+    STALL_BE_PORTS_2,
+    STALL_BE_PORTS_3,    /* 3 and more */
     STALL_BE_DEPENDENCY, /* oldest uop executing or waiting for a short-latency producer */
     STALL_COUNT
 };
 #define STALL_IS_RECOVERY(s) ((s) >= STALL_RECOVERY_MISPREDICT && (s) <= STALL_RECOVERY_CLEAR)
 #define STALL_IS_FRONTEND(s) ((s) >= STALL_FE_ICACHE && (s) <= STALL_FE_DRAIN)
+#define STALL_IS_MEMORY(s) ((s) >= STALL_BE_L1 && (s) <= STALL_BE_STORE_DTLB)
 #define STALL_IS_BACKEND(s) ((s) >= STALL_BE_L1 && (s) <= STALL_BE_DEPENDENCY)
 
 /* The back-end resource without which the next group could not issue. */

@@ -18,8 +18,8 @@
 /* "Few" executed uops: cycles with 0, 1 or 2 (paper, section 4.2). */
 enum { PMU_FEW_LIMIT = 3 };
 
-/* Why a group could not be filled, by what had been issued: 32 stalls, 16 widths. */
-enum { SLOT_STALLS = 32, SLOT_ISSUED = 16 };
+/* Why a group could not be filled, by what had been issued: 64 stalls, 16 widths. */
+enum { SLOT_STALLS = 64, SLOT_ISSUED = 16 };
 /* enum fetch_source, to a power of two. */
 enum { SOURCES = 8 };
 /* Bits of a count of memory situations; 0 to 2 uops executed above them, 3: more. */

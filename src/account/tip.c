@@ -32,7 +32,7 @@ static enum place_slots tip__class(unsigned stall)
         return PLACE_BAD_SPECULATION;
     if (STALL_IS_FRONTEND(stall))
         return PLACE_FRONTEND;
-    return stall >= STALL_BE_L1 && stall <= STALL_BE_STORE ? PLACE_BACKEND_MEMORY : PLACE_BACKEND_CORE;
+    return STALL_IS_MEMORY(stall) ? PLACE_BACKEND_MEMORY : PLACE_BACKEND_CORE;
 }
 
 /* Makes room for site `id`. Without memory it stays out of the table: its weight is then unplaced, never

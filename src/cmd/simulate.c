@@ -225,9 +225,25 @@ static bool worth_keeping(const struct site_weight *w)
     return any != 0;
 }
 
+/* Until something was fetched the core waited for the first instruction: the places sum to the total. */
+static void place_start(struct tip *tip)
+{
+    struct site_weight *first = &tip->site[0];
+
+    if (!tip->n_sites)
+        return;
+    first->cycles_tip += tip->cycles_tip_unplaced;
+    tip->cycles_tip_unplaced = 0;
+    for (unsigned k = 0; k < PLACE_SLOTS; k++) {
+        first->slots[k] += tip->slots_unplaced[k];
+        tip->slots_unplaced[k] = 0;
+    }
+}
+
 static void add_places(struct profile *p, struct simulation *s)
 {
     const struct code *code = program__source(s->program)->code;
+    place_start(&s->tip);
     p->place = calloc(s->tip.n_sites + 1, sizeof *p->place);
     for (uint32_t id = 0; id < s->tip.n_sites; id++) {
         const struct site_weight *w = &s->tip.site[id];

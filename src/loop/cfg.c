@@ -5,7 +5,8 @@
  *   2. Only the last instruction of a block is a jump, a conditional branch or a stop.
  *   3. Edges between blocks of different regions do not count: a handler that nothing visible leads
  *      to must not hide a loop by jumping into it.
- *   4. order[] lists the blocks of all regions; a dominator comes before what it dominates.
+ *   4. Every block with a region can be reached from its root, and order[] lists them all; a dominator
+ *      comes before what it dominates.
  */
 #include "loop/cfg.h"
 
@@ -322,7 +323,7 @@ static uint32_t first_indirect(const struct cfg *cfg)
 static void find_regions(struct cfg *cfg)
 {
     flood(cfg, 0, 0);
-    uint32_t indirect = first_indirect(cfg), last_guess = CFG_NONE;
+    uint32_t indirect = first_indirect(cfg);
     for (uint32_t b = 0; b < cfg->block.n; b++) {
         struct cfg_block *block = &cfg->block.item[b];
         if (block->region == CFG_NONE && !is_padding(cfg, block)) {
@@ -331,18 +332,13 @@ static void find_regions(struct cfg *cfg)
             if (indirect == CFG_NONE) {
                 flood(cfg, b, b);
             } else {
-                if (last_guess == CFG_NONE)
-                    cfg->block.item[indirect].first_guess = b;
-                else
-                    cfg->block.item[last_guess].next_guess = b;
-                last_guess = b;
+                block->next_guess = cfg->block.item[indirect].first_guess;
+                cfg->block.item[indirect].first_guess = b;
                 flood(cfg, b, cfg->block.item[indirect].region);
             }
         }
-        if (block->region != CFG_NONE && b != indirect && cfg__last_insn(cfg, block)->kind == CFG_INDIRECT) {
+        if (block->region != CFG_NONE && cfg__last_insn(cfg, block)->kind == CFG_INDIRECT)
             indirect = b;
-            last_guess = CFG_NONE;
-        }
     }
 }
 
@@ -410,6 +406,8 @@ static void number_blocks(struct cfg *cfg)
     memmove(cfg->order.item, cfg->order.item + left, cfg->order.n * sizeof *cfg->order.item);
     for (uint32_t i = 0; i < cfg->order.n; i++)
         cfg->block.item[cfg->order.item[i]].order = i;
+    for (uint32_t b = 0; b < n; b++)
+        assert((cfg->block.item[b].order == CFG_NONE) == (cfg->block.item[b].region == CFG_NONE));
 }
 
 bool cfg__build(struct cfg *cfg, struct isa *isa, const struct cfg_code *code)

@@ -172,9 +172,7 @@ static void find_obstacle(const struct cfg *cfg, struct cfg_loop *loop)
             }
         }
     }
-    if (worst == 0) /* unless blocks of it lie elsewhere, the last branch is all there is */
-        loop->obstacle =
-            cfg->block.item[body[loop->n_body - 1]].first + cfg->block.item[body[loop->n_body - 1]].n - 1;
+    assert(worst > 0); /* it would be a straight loop */
 }
 
 /* ---- straight loops ---- */

@@ -17,12 +17,18 @@ enum { TEXT_BYTES = 160 };
 const char *loop_wait__name(enum loop_wait wait)
 {
     static const char *const name[LOOP_WAITS] = {
-        [LOOP_WAIT_FRONTEND] = "front end",      [LOOP_WAIT_ROB] = "ROB",
-        [LOOP_WAIT_RS] = "RS",                   [LOOP_WAIT_LOAD_BUFFER] = "load buffer",
-        [LOOP_WAIT_STORE_BUFFER] = "store buffer", [LOOP_WAIT_REGISTERS] = "registers",
-        [LOOP_WAIT_SERIAL] = "serial",           [LOOP_WAIT_DATA] = "data",
-        [LOOP_WAIT_UNIT] = "unit",               [LOOP_WAIT_PORT] = "port",
-        [LOOP_WAIT_DIVIDER] = "divider",         [LOOP_WAIT_RETIRE] = "retire",
+        [LOOP_WAIT_FRONTEND] = "front end",
+        [LOOP_WAIT_ROB] = "ROB",
+        [LOOP_WAIT_RS] = "RS",
+        [LOOP_WAIT_LOAD_BUFFER] = "load buffer",
+        [LOOP_WAIT_STORE_BUFFER] = "store buffer",
+        [LOOP_WAIT_REGISTERS] = "registers",
+        [LOOP_WAIT_SERIAL] = "serial",
+        [LOOP_WAIT_DATA] = "data",
+        [LOOP_WAIT_UNIT] = "unit",
+        [LOOP_WAIT_PORT] = "port",
+        [LOOP_WAIT_DIVIDER] = "divider",
+        [LOOP_WAIT_RETIRE] = "retire",
     };
     assert((unsigned)wait < LOOP_WAITS);
     return name[wait];
@@ -31,10 +37,10 @@ const char *loop_wait__name(enum loop_wait wait)
 char loop_wait__letter(enum loop_wait wait)
 {
     static const char letter[LOOP_WAITS] = {
-        [LOOP_WAIT_FRONTEND] = '.',  [LOOP_WAIT_ROB] = 'o',          [LOOP_WAIT_RS] = 's',
+        [LOOP_WAIT_FRONTEND] = '.',    [LOOP_WAIT_ROB] = 'o',          [LOOP_WAIT_RS] = 's',
         [LOOP_WAIT_LOAD_BUFFER] = 'l', [LOOP_WAIT_STORE_BUFFER] = 'b', [LOOP_WAIT_REGISTERS] = 'g',
-        [LOOP_WAIT_SERIAL] = 'x',    [LOOP_WAIT_DATA] = 'd',         [LOOP_WAIT_UNIT] = 'u',
-        [LOOP_WAIT_PORT] = 'p',      [LOOP_WAIT_DIVIDER] = 'v',      [LOOP_WAIT_RETIRE] = 'r',
+        [LOOP_WAIT_SERIAL] = 'x',      [LOOP_WAIT_DATA] = 'd',         [LOOP_WAIT_UNIT] = 'u',
+        [LOOP_WAIT_PORT] = 'p',        [LOOP_WAIT_DIVIDER] = 'v',      [LOOP_WAIT_RETIRE] = 'r',
     };
     assert((unsigned)wait < LOOP_WAITS);
     return letter[wait];
@@ -223,10 +229,10 @@ static int add_stack(const struct cpi_stack *stack, double iterations, double in
     if (!out->name || !out->component)
         return -1;
     for (int w = 0; w < WAIT_COUNT; w++)
-        out->component[out->n_components++] = (struct profile_component){
-            .component = strdup(cpi_stack__component_name((enum wait)w)),
-            .cycles = (double)stack->cycles[w] / iterations,
-            .cpi = (double)stack->cycles[w] / iterations / instructions};
+        out->component[out->n_components++] =
+            (struct profile_component){.component = strdup(cpi_stack__component_name((enum wait)w)),
+                                       .cycles = (double)stack->cycles[w] / iterations,
+                                       .cpi = (double)stack->cycles[w] / iterations / instructions};
     return 0;
 }
 
@@ -318,6 +324,7 @@ static int simulate(struct loopsim *sim, const struct loop_question *q, struct e
         return -1;
     if (ex->uops.failed || ex->reports.failed || index_cycles(ex) || index_uops(ex))
         return status__fail(st, "not enough memory to explain the loop");
+    ex->loop = loopsim__loop(sim);
     if (find_window(ex, &r->figures))
         return status__fail(st, "fewer than three iterations ended within %llu simulated cycles",
                             (unsigned long long)r->figures.simulated_cycles);
@@ -329,10 +336,10 @@ static int simulate(struct loopsim *sim, const struct loop_question *q, struct e
     return 0;
 }
 
-static int explain(struct explain *ex, const struct loop_question *q, struct loopsim *sim,
-                   struct loop_report *r, struct status *st)
+static int explain(struct explain *ex, const struct loop_question *q, struct loop_report *r,
+                   struct status *st)
 {
-    if (explain__rows(ex, loopsim__loop(sim), r) || explain__timeline(ex, q->timeline_iterations, r))
+    if (explain__rows(ex, r) || explain__timeline(ex, q->timeline_iterations, r))
         return status__fail(st, "not enough memory to explain the loop");
     if (add_accounts(ex, r, st))
         return -1;
@@ -382,7 +389,7 @@ int loop_report__make(struct loopsim *sim, const struct loop_question *q, struct
         status__fail(st, "not enough memory to explain the loop");
         goto out;
     }
-    if (!q->bounds_only && (simulate(sim, q, &ex, r, st) || explain(&ex, q, sim, r, st)))
+    if (!q->bounds_only && (simulate(sim, q, &ex, r, st) || explain(&ex, q, r, st)))
         goto out;
     add_bounds(r, q, insn, &shape, sim);
     r->fidelity = loop_report__fidelity(r->simulated ? r->figures.cycles : r->bounds.cycles, q->measured);

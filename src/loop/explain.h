@@ -21,6 +21,7 @@ struct explain_reports {
 
 struct explain {
     const struct core *core;
+    const struct loop *loop;
     struct explain_uops uops;
     struct explain_reports reports;
     uint32_t *report_of; /* by cycle: report that covers it */
@@ -41,14 +42,14 @@ struct uop_times {
 };
 struct uop_times explain__times(const struct explain *ex, const struct uop_record *u);
 /* The divider (true) or the port is what a uop in a queue waits for. */
-bool explain__divides(const struct loop_report *report, const struct uop_record *u);
+bool explain__divides(const struct explain *ex, const struct uop_record *u);
 bool explain__in_window(const struct explain *ex, const struct uop_record *u);
 /* NULL: retired before the run's first record or never. */
 const struct uop_record *explain__by_seq(const struct explain *ex, uint64_t seq);
 /* What kept the uop at the head of the IDQ from issuing in `cycle`; LOOP_WAITS: nothing. */
 enum loop_wait explain__issue_wait(const struct explain *ex, int64_t cycle);
 
-int explain__rows(const struct explain *ex, const struct loop *loop, struct loop_report *report);
+int explain__rows(const struct explain *ex, struct loop_report *report);
 void explain__path(const struct explain *ex, struct loop_report *report);
 int explain__timeline(const struct explain *ex, unsigned iterations, struct loop_report *report);
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Per instruction and uop: ports used and cycles waited in the steady part. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "fathom/insn.h"
 #include "loop/explain.h"
-
-enum { UOP_INDICES = 256 };
 
 static int make_uop_rows(const struct explain *ex, struct loop_report *r)
 {
@@ -29,21 +26,23 @@ static int make_uop_rows(const struct explain *ex, struct loop_report *r)
     return 0;
 }
 
-bool explain__divides(const struct loop_report *report, const struct uop_record *u)
+bool explain__divides(const struct explain *ex, const struct uop_record *u)
 {
-    (void)report;
-    return u->kind == UOP_COMPUTE && u->divides;
+    const struct insn *insn = loop__insn(ex->loop, u->site);
+    for (int v = 0; v < RECIPE_VARIANTS; v++)
+        if (insn->recipe[v] && u->index < insn->recipe[v]->n_uops)
+            return insn->recipe[v]->uops[u->index].div_cyc != 0;
+    return false;
 }
 
-static void add_waits(const struct explain *ex, const struct loop_report *r, const struct uop_record *u,
-                      double *wait)
+static void add_waits(const struct explain *ex, const struct uop_record *u, double *wait)
 {
     if (u->dispatched < 0)
         return;
     struct uop_times t = explain__times(ex, u);
     wait[LOOP_WAIT_DATA] += (double)(t.operands - t.earliest);
     wait[LOOP_WAIT_UNIT] += (double)(t.ready - t.operands);
-    wait[explain__divides(r, u) ? LOOP_WAIT_DIVIDER : LOOP_WAIT_PORT] += (double)(u->dispatched - t.ready);
+    wait[explain__divides(ex, u) ? LOOP_WAIT_DIVIDER : LOOP_WAIT_PORT] += (double)(u->dispatched - t.ready);
 }
 
 /* A fused uop was the next to issue since the one before it had issued. */
@@ -96,10 +95,9 @@ static void squeeze(struct loop_report *r)
     }
 }
 
-int explain__rows(const struct explain *ex, const struct loop *loop, struct loop_report *r)
+int explain__rows(const struct explain *ex, struct loop_report *r)
 {
     int64_t previous = -1;
-    (void)loop;
     if (make_uop_rows(ex, r))
         return -1;
     for (size_t i = 0; i < ex->uops.all.n; i++) {
@@ -118,7 +116,7 @@ int explain__rows(const struct explain *ex, const struct loop *loop, struct loop
         }
         if (u->port < BOUNDS_MAX_PORTS && u->dispatched >= 0)
             uop->port[u->port]++;
-        add_waits(ex, r, u, uop->wait);
+        add_waits(ex, u, uop->wait);
         uop->wait[LOOP_WAIT_RETIRE] += u->retired > u->done + 1 ? (double)(u->retired - u->done - 1) : 0;
     }
     sum(r, (double)r->window_iterations);

@@ -75,19 +75,29 @@ static void filter_add(struct pipe *p, const struct store_entry *s, int n)
         p->store_filter[g % STORE_FILTER] = (uint16_t)(p->store_filter[g % STORE_FILTER] + n);
 }
 
-/* The youngest older store that overlaps; 0: none in flight. */
-uint64_t execute__match_store(struct pipe *p, const struct access *a)
+static bool overlap(uint64_t a, unsigned a_size, uint64_t b, unsigned b_size)
+{
+    return a < b + b_size && b < a + a_size;
+}
+
+/* The youngest older store that overlaps, 0: none in flight; *alias: a younger one than that has the same
+ * page offset at another address. */
+uint64_t execute__match_store(struct pipe *p, const struct access *a, bool *alias)
 {
     uint64_t g;
     bool maybe = false;
+    *alias = false;
     for (unsigned k = granules(a->addr, a->size_bytes, &g); k; k--, g++)
         maybe |= p->store_filter[g % STORE_FILTER] != 0;
     if (!maybe)
         return 0;
     for (uint64_t i = p->store_tail; i-- > p->store_head;) {
         const struct store_entry *s = pipe__store(p, i);
-        if (s->known && a->addr < s->addr + s->size && s->addr < a->addr + a->size_bytes)
+        if (!s->known)
+            continue;
+        if (overlap(a->addr, a->size_bytes, s->addr, s->size))
             return i;
+        *alias |= overlap(a->addr % 4096, a->size_bytes, s->addr % 4096, s->size);
     }
     return 0;
 }
@@ -174,17 +184,47 @@ static void wake_loads(struct pipe *p, struct store_entry *s)
     }
 }
 
+/* From the caches. A software prefetch is done when it has been sent. */
+static int64_t read_memory(struct pipe *p, struct duop *u)
+{
+    const struct fetched *f = pipe__fetched(p, u->fetched);
+    struct mem_result r;
+    int64_t lat = load_latency(p, u);
+
+    if (f->insn->flags & INSN_PREFETCH) {
+        memory__prefetch(p->memory, u->access->addr, (uint64_t)p->now);
+        p->mem_change_at = p->now;
+        note_load(p, p->now + lat, NULL);
+        return p->now + lat;
+    }
+    memory__load(p->memory, f->addr, u->access->addr, u->access->size_bytes, (uint64_t)p->now, (unsigned)lat,
+                 &r);
+    u->level = r.level;
+    u->waits_for = r.l3_miss_at ? MEM_DRAM : r.l2_miss_at ? MEM_L3 : r.level;
+    u->tlb_until = (int64_t)r.tlb_until;
+    if (r.split)
+        u->l1_cause = STALL_BE_L1_SPLIT;
+    if (r.lfb_full) /* the request itself takes the level's latency */
+        u->lfb_until = (int64_t)r.ready - p->level_cyc[u->waits_for];
+    note_load(p, (int64_t)r.ready, &r);
+    if (r.level >= MEM_L3 || r.level == MEM_LFB)
+        p->mem_change_at = p->now;
+    return (int64_t)r.ready;
+}
+
 static void load(struct pipe *p, struct duop *u)
 {
-    struct mem_result r = {.level = MEM_L1};
     int64_t ready = p->now + load_latency(p, u);
 
     p->loads_waiting--;
     change(p, p->now, 1, 0, 0, 0);
-    u->level = MEM_L1;
+    u->level = u->waits_for = MEM_L1;
+    u->l1_cause = u->fence & 1 ? STALL_BE_L1_LOCK : STALL_BE_L1;
     if (u->store >= p->store_head && u->store) {
         struct store_entry *s = pipe__store(p, u->store);
         int64_t t = forwarded_at(p, u, s);
+        if (!contains(s, u->access))
+            u->l1_cause = STALL_BE_L1_FORWARD;
         if (t == CYCLE_NEVER) {
             u->ready = ready;
             u->next = s->waiting;
@@ -194,15 +234,11 @@ static void load(struct pipe *p, struct duop *u)
         ready = max_cycle(ready, t);
         note_load(p, ready, NULL);
     } else if (p->memory && u->access) {
-        memory__load(p->memory, pipe__fetched(p, u->fetched)->addr, u->access->addr, u->access->size_bytes,
-                     (uint64_t)p->now, (unsigned)load_latency(p, u), &r);
-        ready = (int64_t)r.ready;
-        u->level = r.level;
-        u->waits_for = r.l3_miss_at ? MEM_DRAM : r.l2_miss_at ? MEM_L3 : r.level;
-        u->tlb_until = (int64_t)r.tlb_until;
-        note_load(p, ready, &r);
-        if (r.level >= MEM_L3 || r.level == MEM_LFB)
-            p->mem_change_at = p->now;
+        ready = read_memory(p, u);
+        if (u->flags & DUOP_ALIAS && p->store_head < p->store_tail && ready <= p->now + LOAD_LATENCY) {
+            u->l1_cause = STALL_BE_L1_ALIAS;
+            ready += p->core->alias_4k_cyc;
+        }
     } else {
         note_load(p, ready, NULL);
     }
@@ -247,6 +283,8 @@ void execute__retire_store(struct pipe *p, struct store_entry *s)
         struct mem_result r;
         memory__store(p->memory, s->ip, s->addr, s->size, s->non_temporal, (uint64_t)p->now, &r);
         owned = max_cycle(owned, (int64_t)r.ready);
+        s->split = r.split;
+        s->tlb_until = (int64_t)r.tlb_until;
         p->mem_change_at = p->now;
     }
     s->commit_at = max_cycle(owned, p->last_commit + 1);

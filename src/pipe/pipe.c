@@ -44,6 +44,10 @@ static void init(struct pipe *p)
     p->prf_int_free = (int32_t)p->core->prf_int - 26;
     p->prf_vec_free = (int32_t)p->core->prf_vec - 26;
     p->lsd_candidate_ok = true;
+    p->level_cyc[MEM_L1] = p->core->l1d.lat_cyc;
+    p->level_cyc[MEM_LFB] = p->level_cyc[MEM_L2] = p->core->l2.lat_cyc;
+    p->level_cyc[MEM_L3] = p->core->l3.lat_cyc;
+    p->level_cyc[MEM_DRAM] = (int64_t)(p->core->dram_lat_ns * p->core->freq_ghz + 0.5);
     fetch__init(p);
     rename__init(p);
     if (!p->endless || p->unrolled || p->ufs)
@@ -151,17 +155,21 @@ static int64_t next_event(struct pipe *p)
     t = earlier(t, after_now(p, p->divider_free_at));
     t = earlier(t, after_now(p, p->mem_change_at));
     if (p->store_head < p->store_retired)
-        t = earlier(t, pipe__store(p, p->store_head)->commit_at);
+        t = earlier(earlier(t, pipe__store(p, p->store_head)->commit_at),
+                    after_now(p, pipe__store(p, p->store_head)->tlb_until));
     if (p->rob_head < p->rob_tail) {
         const struct rob_entry *e = pipe__rob(p, p->rob_head);
         int64_t done = e->issued_at;
         for (unsigned k = 0; k < e->n_uops; k++) {
             const struct duop *u = pipe__uop(p, e->first_uop + k);
             done = max_cycle(done, u->done_at);
-            t = earlier(t, after_now(p, u->tlb_until));
+            t = earlier(t, after_now(p, u->tlb_until)); /* the reason changes then */
+            t = earlier(t, after_now(p, u->lfb_until));
+            if (u->t->kind == UOP_LOAD && u->flags & DUOP_KNOWN)
+                t = earlier(t, after_now(p, u->done_at - p->level_cyc[u->waits_for]));
             if (u->done_at == CYCLE_NEVER)
                 continue;
-            t = earlier(t, after_now(p, u->done_at)); /* the reason changes then */
+            t = earlier(t, after_now(p, u->done_at));
             t = earlier(t, after_now(p, u->done_at + 1));
         }
         if (done != CYCLE_NEVER)

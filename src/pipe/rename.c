@@ -201,7 +201,10 @@ static void memory_uop(struct pipe *p, struct duop *u, const struct fetched *f, 
     if (u->t->kind == UOP_LOAD) {
         if (fast_load(p, f->insn, u->t))
             u->flags |= DUOP_FAST_LOAD;
-        u->store = a && !p->ufs ? execute__match_store(p, a) : 0;
+        bool alias = false;
+        u->store = a && !p->ufs ? execute__match_store(p, a, &alias) : 0;
+        if (alias && p->memory)
+            u->flags |= DUOP_ALIAS;
         p->loads_used++;
         p->loads_waiting++;
     } else if (u->t->kind == UOP_STA) {
@@ -259,13 +262,17 @@ static void mark_resolver(struct pipe *p, uint64_t first)
         p->flush_at = p->now + 1;
 }
 
-static void special_flags(struct duop *u, const struct insn *insn, const struct recipe *r)
+static void special_flags(struct duop *u, const struct insn *insn, const struct recipe *r, bool locks)
 {
     if (!(u->t->flags & UOP_FIRST))
         return;
     u->tp_cyc = r->tp_cyc;
     u->form = insn->form;
     u->fence = (uint8_t)((insn->flags & INSN_FENCE_LOAD ? 1 : 0) | (insn->flags & INSN_FENCE_STORE ? 2 : 0));
+    if (insn->flags & INSN_LOCKED && locks) /* EX-24 */
+        u->fence = 3;
+    if (locks && u->fence == 3)
+        u->flags |= DUOP_DRAINS;
 }
 
 /* All uops of the instruction are made when its first laminated uop issues. */
@@ -274,7 +281,7 @@ static void rename_insn(struct pipe *p, uint64_t index)
     struct fetched *f = pipe__fetched(p, index);
     const struct recipe *r = f->recipe;
     uint64_t first = p->uop_tail, store = 0;
-    bool special = r->tp_cyc || f->insn->flags & (INSN_FENCE_LOAD | INSN_FENCE_STORE);
+    bool special = r->tp_cyc || f->insn->flags & (INSN_FENCE_LOAD | INSN_FENCE_STORE | INSN_LOCKED);
 
     p->ren_uop = 0;
     p->ren_seq = first;
@@ -295,7 +302,7 @@ static void rename_insn(struct pipe *p, uint64_t index)
         if (t->kind != UOP_COMPUTE)
             memory_uop(p, u, f, &store);
         if (special) {
-            special_flags(u, f->insn, r);
+            special_flags(u, f->insn, r, p->memory != NULL);
             p->fences_in_flight += u->fence != 0;
         }
         if (r->n_uops > 1)

@@ -8,14 +8,30 @@ struct reason {
 
 static struct reason load_reason(const struct pipe *p, const struct duop *u)
 {
-    static const struct reason by_level[MEM_LEVELS] = {[MEM_L1] = {STALL_BE_L1, WAIT_L1D},
-                                                       [MEM_LFB] = {STALL_BE_L2, WAIT_L2},
-                                                       [MEM_L2] = {STALL_BE_L2, WAIT_L2},
-                                                       [MEM_L3] = {STALL_BE_L3, WAIT_L3},
-                                                       [MEM_DRAM] = {STALL_BE_DRAM, WAIT_DRAM}};
     if (u->tlb_until > p->now)
         return (struct reason){STALL_BE_DTLB, WAIT_DTLB};
-    return by_level[u->waits_for];
+    if (u->lfb_until > p->now)
+        return (struct reason){STALL_BE_L1_FB_FULL, WAIT_L1D};
+    switch (u->waits_for) {
+    case MEM_L1:
+        return (struct reason){u->l1_cause, WAIT_L1D};
+    case MEM_L3:
+        return (struct reason){STALL_BE_L3, WAIT_L3};
+    case MEM_DRAM: /* what exceeds the idle latency is queueing */
+        if (u->done_at - p->now > p->level_cyc[MEM_DRAM])
+            return (struct reason){STALL_BE_DRAM_BANDWIDTH, WAIT_DRAM};
+        return (struct reason){STALL_BE_DRAM, WAIT_DRAM};
+    default:
+        return (struct reason){STALL_BE_L2, WAIT_L2};
+    }
+}
+
+static uint8_t store_reason(struct pipe *p)
+{
+    const struct store_entry *s = pipe__store(p, p->store_head);
+    if (p->store_head >= p->store_retired)
+        return STALL_BE_STORE;
+    return s->tlb_until > p->now ? STALL_BE_STORE_DTLB : s->split ? STALL_BE_STORE_SPLIT : STALL_BE_STORE;
 }
 
 static struct reason uop_reason(const struct pipe *p, const struct duop *u)
@@ -24,7 +40,8 @@ static struct reason uop_reason(const struct pipe *p, const struct duop *u)
         return u->t->div_cyc ? (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE}
                              : (struct reason){STALL_BE_PORTS, WAIT_PORTS};
     if (u->state == DUOP_WAITING && u->pending == 0 && (u->tp_cyc || u->fence))
-        return (struct reason){STALL_BE_SERIAL, WAIT_OTHER};
+        return u->flags & DUOP_DRAINS ? (struct reason){STALL_BE_L1_LOCK, WAIT_L1D}
+                                      : (struct reason){STALL_BE_SERIAL, WAIT_OTHER};
     if (u->state == DUOP_DISPATCHED) {
         if (u->t->kind == UOP_LOAD)
             return load_reason(p, u);
@@ -62,7 +79,7 @@ static void backend(struct pipe *p, uint8_t resource)
     bool empty = p->rob_head == p->rob_tail;
     p->cur.resource = resource;
     if (resource == RES_STORE_BUFFER)
-        p->cur.stall = STALL_BE_STORE;
+        p->cur.stall = store_reason(p);
     else if (resource == RES_SERIAL || empty)
         p->cur.stall = STALL_BE_SERIAL;
     else
@@ -112,7 +129,7 @@ static void wait_reason(struct pipe *p)
         c->wait = WAIT_ICACHE;
     else if (c->stall == STALL_FE_ITLB)
         c->wait = WAIT_ITLB;
-    else if (c->stall == STALL_BE_STORE)
+    else if (c->stall >= STALL_BE_STORE && c->stall <= STALL_BE_STORE_DTLB)
         c->wait = WAIT_STORE;
     else
         c->wait = STALL_IS_FRONTEND(c->stall) ? WAIT_FRONTEND : WAIT_OTHER;
@@ -127,6 +144,8 @@ void report__finish(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
     wait_reason(p);
+    if (c->stall == STALL_BE_PORTS)
+        c->stall = (uint8_t)(STALL_BE_PORTS + (c->executed < 3 ? c->executed : 3));
     c->loads_pending = clip(p->pending.any);
     c->l1_miss_pending = clip(p->pending.l1);
     c->l2_miss_pending = clip(p->pending.l2);

@@ -169,6 +169,9 @@ static bool fenced(struct pipe *p, const struct duop *u)
     unsigned mine = u->t->kind == UOP_LOAD ? 1 : u->t->kind == UOP_COMPUTE ? 0 : 2;
     if (!mine && !u->fence)
         return false;
+    if (u->flags & DUOP_DRAINS && p->store_head < p->store_tail &&
+        pipe__store(p, p->store_head)->uop < u->seq)
+        return true;
     for (uint64_t s = p->uop_head; s < u->seq; s++) {
         const struct duop *o = pipe__uop(p, s);
         if (o->flags & DUOP_DEAD || o->done_at <= p->now || o->fetched == u->fetched)
@@ -256,6 +259,22 @@ static unsigned busy_256(const struct pipe *p)
     return skip;
 }
 
+/* EX-11: two loads of a cycle in the same bank of different lines; the younger one waits. */
+static unsigned bank_conflict(const struct pipe *p)
+{
+    int a = queue_oldest(p, 2), b = queue_oldest(p, 3);
+    if (a < 0 || b < 0)
+        return 0;
+    const struct duop *x = &p->uop[a], *y = &p->uop[b];
+    if (x->t->kind != UOP_LOAD || y->t->kind != UOP_LOAD || !x->access || !y->access)
+        return 0;
+    bool narrow = x->access->size_bytes <= 8 && y->access->size_bytes <= 8;
+    unsigned shift = narrow ? 2 : 4, mask = narrow ? 15 : 7; /* Intel's and Agner's bank functions, Q-16 */
+    if (((x->access->addr ^ y->access->addr) >> shift & mask) || x->access->addr / 64 == y->access->addr / 64)
+        return 0;
+    return x->seq < y->seq ? 1u << 3 : 1u << 2;
+}
+
 static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slot)
 {
     struct duop *u = &p->uop[slot];
@@ -299,6 +318,8 @@ void schedule__step(struct pipe *p)
     if (!p->ready_ports)
         return;
     unsigned skip = p->core->slow_256bit_memory ? busy_256(p) : 0;
+    if (p->memory && p->core->bank_conflicts)
+        skip |= bank_conflict(p);
     if (p->ready_words[DIVIDER] && dispatch_divider(p))
         skip |= 1;
     for (unsigned m = p->ready_ports & ((1u << MAX_PORTS) - 1) & ~skip; m; m &= m - 1) {

@@ -45,8 +45,8 @@ enum {
     IDQ_RING = 256,
     IQ_RING = 64,
     STORE_RING = 1024,
-    STORE_FILTER = 1024,
-    WHEEL = 4096, /* cycles ahead that can be scheduled */
+    STORE_FILTER = 512, /* 8-byte granules of a 4 KiB page: aliases share an entry */
+    WHEEL = 4096,       /* cycles ahead that can be scheduled */
     WHEEL_WORDS = WHEEL / 64,
     WRONG_RING = 1024,
     REPORT_BATCH = 512,
@@ -100,7 +100,15 @@ struct value {
 };
 
 enum duop_state { DUOP_WAITING, DUOP_QUEUED, DUOP_DISPATCHED };
-enum duop_flag { DUOP_KNOWN = 1, DUOP_DEAD = 2, DUOP_RESOLVES = 4, DUOP_ISSUED = 8, DUOP_FAST_LOAD = 16 };
+enum duop_flag {
+    DUOP_KNOWN = 1,
+    DUOP_DEAD = 2,
+    DUOP_RESOLVES = 4,
+    DUOP_ISSUED = 8,
+    DUOP_FAST_LOAD = 16,
+    DUOP_ALIAS = 32,  /* shares its page offset with a store in flight (EX-23) */
+    DUOP_DRAINS = 64, /* waits for an empty store buffer too: LOCK, MFENCE (EX-24) */
+};
 
 /* An unfused uop in flight. */
 struct duop {
@@ -112,20 +120,21 @@ struct duop {
     int64_t done_at; /* completion, EX-5; CYCLE_NEVER until known */
     uint64_t store;  /* STA, STD: own entry; load: entry it depends on, or 0 */
     const struct access *access;
-    uint64_t fetched;  /* instruction */
-    int64_t tlb_until; /* loads */
-    uint64_t edge_end; /* edges before it are its own or older ones' */
-    uint16_t next;     /* in a wheel bucket or a store's list of waiting loads: slot + 1 */
-    uint16_t waiters;  /* first edge of its consumers + 1 */
-    uint16_t pending;  /* operands not known */
-    uint16_t tp_cyc;   /* EX-15, first uop only */
+    uint64_t fetched;             /* instruction */
+    int64_t tlb_until, lfb_until; /* loads: waiting for a translation, a fill buffer until then */
+    uint64_t edge_end;            /* edges before it are its own or older ones' */
+    uint16_t next;                /* in a wheel bucket or a store's list of waiting loads: slot + 1 */
+    uint16_t waiters;             /* first edge of its consumers + 1 */
+    uint16_t pending;             /* operands not known */
+    uint16_t tp_cyc;              /* EX-15, first uop only */
     uint16_t form;
     uint8_t port;
     uint8_t state;     /* enum duop_state */
     uint8_t flags;     /* enum duop_flag */
     uint8_t level;     /* loads: enum mem_level */
     uint8_t waits_for; /* loads: level whose latency they pay (a merged miss: the first miss's) */
-    uint8_t fence;     /* first uop of a fence: 1 loads, 2 stores */
+    uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
+    uint8_t l1_cause;  /* loads: enum stall for the time they wait in L1 */
 };
 
 /* Kept only while somebody listens to uops. */
@@ -162,7 +171,8 @@ struct store_entry {
     int64_t commit_at;              /* CYCLE_NEVER until retired */
     uint16_t size;
     uint16_t waiting; /* loads that wait for it: slot + 1 */
-    bool known, non_temporal;
+    bool known, non_temporal, split;
+    int64_t tlb_until;
 };
 
 /* Move elimination, RN-9 to RN-11. Physical registers are small ids: the architectural register that
@@ -346,7 +356,8 @@ struct pipe {
     int64_t last_commit;
     uint16_t store_filter[STORE_FILTER];
     uint32_t loads_used, stores_used;
-    uint32_t loads_waiting; /* renamed, not dispatched */
+    int64_t level_cyc[MEM_LEVELS]; /* idle latency of a request by level */
+    uint32_t loads_waiting;        /* renamed, not dispatched */
     int32_t prf_int_free, prf_vec_free;
     struct pending_loads pending;
     uint64_t pending_used[WHEEL_WORDS];
@@ -463,7 +474,7 @@ void schedule__drop(struct pipe *p, struct duop *u); /* squashed before dispatch
 
 /* execute.c */
 void execute__dispatch(struct pipe *p, struct duop *u);
-uint64_t execute__match_store(struct pipe *p, const struct access *a);
+uint64_t execute__match_store(struct pipe *p, const struct access *a, bool *alias);
 uint64_t execute__new_store(struct pipe *p, struct duop *sta, const struct access *a, uint64_t ip, bool nt);
 void execute__drop_stores(struct pipe *p, uint64_t first);
 void execute__commit(struct pipe *p);

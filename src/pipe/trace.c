@@ -10,6 +10,7 @@ static void hand_out(struct pipe *p, struct uop_record *r, const struct duop *u)
     r->kind = u->t->kind;
     r->index = t->index;
     r->port = u->port;
+    r->divides = u->t->div_cyc != 0;
     r->operands = u->ready;
     r->ready = t->queued_at;
     r->dispatched = t->dispatched_at;

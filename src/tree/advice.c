@@ -62,7 +62,19 @@ const struct tree_advice *tree_advice__find(const char *name)
          "loads wait although they hit L1: shorten pointer chains, avoid blocked store forwarding, 4K "
          "aliasing and "
          "line splits"},
-        {"DTLB Misses", 0.05, "touch fewer pages: denser data, blocked access order, huge pages"},
+        {"DTLB Loads", 0.05, "touch fewer pages: denser data, blocked access order, huge pages"},
+        {"Store Forward Blocked", 0.05,
+         "a load reads bytes of a younger, smaller or shifted store: read with the size and at the address "
+         "that "
+         "was written"},
+        {"Split Loads", 0.05, "align the data: loads cross 64-byte lines"},
+        {"4K Aliasing", 0.05,
+         "loads and stores whose addresses differ by a multiple of 4096 collide: shift one of the arrays"},
+        {"Lock Latency", 0.05,
+         "locked operations wait for everything older: use fewer, or thread-local counters"},
+        {"Fill Buffer Full", 0.10,
+         "more misses than fill buffers: reuse lines while they are there, block the loops, fewer streams"},
+        {"L1 Latency", 0.10, "loads wait although they hit L1: shorten chains of dependent loads"},
         {"L2 Bound", 0.05, "make the working set fit L1: block the loops, pack the data"},
         {"L3 Bound", 0.05,
          "make the working set fit L2: block the loops, change the traversal order, pack the data"},
@@ -79,11 +91,21 @@ const struct tree_advice *tree_advice__find(const char *name)
         {"Stores Bound", 0.10,
          "the store buffer is full: write less, write whole lines in order, use non-temporal stores for "
          "data that is not read again"},
+        {"Store Latency", 0.10,
+         "stores wait for lines they must own: write whole lines in order, prefetch for writing, use "
+         "non-temporal stores"},
+        {"Split Stores", 0.05, "align the data: stores cross 64-byte lines"},
+        {"DTLB Stores", 0.05, "touch fewer pages when writing: blocked order, huge pages"},
         {"Core Bound", 0.10, "shorten dependency chains and balance the execution ports, one level down"},
         {"Divider", 0.10, "multiply by reciprocals, divide less often, use narrower types"},
         {"Serializing", 0.10,
          "remove fences, locked and serialising instructions (CPUID, RDTSCP) from hot code"},
         {"Ports", 0.10, "the needed port is taken: use instructions for other ports, vectorise"},
+        {"0 Ports Executing", 0.05,
+         "nothing executes although the oldest uop is ready: look for blocked units"},
+        {"1 Port Executing", 0.10, "one port is the bottleneck: use instructions for other ports, vectorise"},
+        {"2 Ports Executing", 0.10, "few ports are used: mix instructions for other ports, vectorise"},
+        {"3+ Ports Executing", 0.10, "the ports are well used: fewer uops, wider vectors"},
         {"Dependency", 0.10,
          "break the dependency chain: several accumulators, reassociation, independent iterations "
          "interleaved"},

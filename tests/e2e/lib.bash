@@ -30,9 +30,9 @@ complain() {
     if [[ ${shown-} != "$name" ]]; then
         shown=$name
         printf '  status %s; standard output:\n' "${status-?}"
-        head -c 600 "$work/.out" | sed 's/^/    | /'
+        sed -n '1,10s/^\(.\{0,160\}\).*/    | \1/p' "$work/.out"
         printf '  standard error:\n'
-        head -c 1500 "$work/.err" | sed 's/^/    | /'
+        sed -n '1,20s/^\(.\{0,400\}\).*/    | \1/p' "$work/.err"
     fi
 }
 

@@ -10,6 +10,7 @@ begin() {
     shift
     here=$work/$((++n_checks))
     mkdir "$here"
+    : >"$work/.out"
     token="spin-$$-$n_checks"
     (cd "$here" && exec "$fathom" run "$@" "$token") </dev/null >"$work/.out" 2>"$work/.err" &
     job=$!

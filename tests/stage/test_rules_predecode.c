@@ -125,16 +125,16 @@ static void test_FE_08_crossing_instruction_counts_in_the_next_block(void **stat
 static void test_FE_09_crossing_opcode_after_five(void **state)
 {
     static const struct rules_figure f[] = {
-        {/* 3*nop3; 2*nop2; add ebx,0x12345678; nop4; 3*nop3 */ "3*666690 2*6690 81c37856341266666690 "
-                                                                "3*666690",
+        {/* 3*nop3; 2*nop2; or ebx,0x12345678; nop4; 3*nop3 */ "3*666690 2*6690 81cb7856341266666690 "
+                                                               "3*666690",
          0,
          {300, 300, 300, 300, 300}},
         {/* 3*nop3; 2*nop2; nop6; nop4; 3*nop3 */ "3*666690 2*6690 66666666669066666690 3*666690",
          0,
          {250, 250, 250, 250, 250}},
         /* 4 delivered: no penalty */
-        {/* nop4; 3*nop3; add ebx,0x12345678; nop4; 3*nop3 */ "66666690 3*666690 81c37856341266666690 "
-                                                              "3*666690",
+        {/* nop4; 3*nop3; or ebx,0x12345678; nop4; 3*nop3 */ "66666690 3*666690 81cb7856341266666690 "
+                                                             "3*666690",
          0,
          {225, 225, 225, 225, 225}},
         /* REX and 0F are prefix bytes: imul r64,r64 starts at 14, its opcode byte AF at 16 */
@@ -193,29 +193,31 @@ static void test_FE_13_length_changing_prefix(void **state)
 {
     static const struct rules_figure f[] = {
         /* one a block: three stall cycles and the step */
-        {/* add ax,0x1234; 4*nop3 */ "66053412 4*666690", 0, {400, 400, 400, 400, 400}},
+        {/* or ax,0x1234; 4*nop3 */ "660d3412 4*666690", 0, {400, 400, 400, 400, 400}},
         /* two: six */
-        {/* add ax,0x1234; add bx,0x1234; nop3; 2*nop2 */ "660534126681c33412666690 2*6690",
+        {/* or ax,0x1234; or bx,0x1234; nop3; 2*nop2 */ "660d34126681cb3412666690 2*6690",
          0,
          {700, 700, 700, 700, 700}},
         /* 66h without a 16-bit immediate: none */
-        {/* add ax,0x12; 4*nop3 */ "6683c012 4*666690", 0, {125, 125, 125, 125, 125}},
+        {/* or ax,0x12; 4*nop3 */ "6683c812 4*666690", 0, {125, 125, 125, 125, 125}},
         {/* mov ax,[rsi]; nop4; 3*nop3 */ "668b0666666690 3*666690", 0, {125, 125, 125, 125, 125}},
         /* the block before takes three steps, which hide two of the stall: 3 + 1 + 1 */
-        {/* 6*nop1; 5*nop2; add ax,0x1234; 4*nop3 */ "6*90 5*6690 66053412 4*666690",
+        {/* 6*nop1; 5*nop2; or ax,0x1234; 4*nop3 */ "6*90 5*6690 660d3412 4*666690",
          0,
          {500, 500, 500, 500, 500}},
-        /* four steps hide all of it: decoding 21 instructions takes longer, 5.25 */
-        {/* 16*nop1; add ax,0x1234; 4*nop3 */ "16*90 66053412 4*666690", 0, {525, 525, 525, 525, 525}},
+        /* four steps hide all of it: decoding 21 instructions takes longer, 5.25; with an IQ of 20 the
+         * predecoder loses a step to FE-7 */
+        {/* 16*nop1; or ax,0x1234; 4*nop3 */ "16*90 660d3412 4*666690", 0, {600, 600, 600, 600, 525}},
         /* it starts in block 0 and ends in block 1: block 0 stalls */
-        {/* nop4; nop4; nop6; add ax,0x1234; 2*nop4; nop6 */ "666666906666669066666666669066053412 "
-                                                             "2*66666690 666666666690",
+        {/* nop4; nop4; nop6; or ax,0x1234; 2*nop4; nop6 */ "6666669066666690666666666690660d3412 2*66666690 "
+                                                            "666666666690",
          0,
          {500, 500, 500, 500, 500}},
     };
     (void)state;
     RULES_CHECK_FIGURES(f);
     assert_int_equal(rules__cycles_with(SKL, f[0].code, "lcp_stall_cyc=6"), 700);
+    assert_int_equal(rules__cycles_with(HSW, f[5].code, "iq_entries=25"), 525);
 }
 
 /* The stall comes before the block's first instruction and nothing else starts meanwhile. */
@@ -224,7 +226,7 @@ static void test_FE_14_stall_at_the_start_of_the_block(void **state)
     (void)state;
     for (enum rules_core c = SNB; c <= SKL; c++) {
         const struct loop_fixture *fx =
-            rules__run(c, /* nop3; nop3; nop3; add ax,0x1234; nop3 */ "66669066669066669066053412666690");
+            rules__run(c, /* nop3; nop3; nop3; or ax,0x1234; nop3 */ "666690666690666690660d3412666690");
         assert_int_equal(rules__uop(fx, 0, 0, 0)->predecoded, 3);
         assert_int_equal(rules__uop(fx, 0, 4, 0)->predecoded, 3);
         assert_int_equal(rules__uop(fx, 1, 0, 0)->predecoded, 7);

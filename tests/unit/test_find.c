@@ -233,6 +233,17 @@ static void jump_table(void **state)
     found_loops__free(&found);
 }
 
+/* Cases lie before and behind the jump, and a function that is called between them. */
+static void cases_around_a_table(void **state)
+{
+    (void)state;
+    struct found_loops found = assemble("jmp 2f\n0: add $1,%eax\njmp 2f\n1: add $2,%eax\nret\n"
+                                        "2: inc %ecx\ncall 1b\njmp *(%rdi,%rcx,8)\nadd $4,%eax\njmp 2b\n");
+    assert_int_equal(found.n, 1);
+    check(&found.loop[0], 2, 26, 7, 1, "a call at 0xd to f");
+    found_loops__free(&found);
+}
+
 /* Nothing visible leads to the handler that jumps into the loop. */
 static void landing_pad(void **state)
 {
@@ -545,6 +556,7 @@ int main(void)
         cmocka_unit_test(undecodable),
         cmocka_unit_test(into_the_middle),
         cmocka_unit_test(jump_table),
+        cmocka_unit_test(cases_around_a_table),
         cmocka_unit_test(landing_pad),
         cmocka_unit_test(relocated_branches),
         cmocka_unit_test(sections_of_an_object),

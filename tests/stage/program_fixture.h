@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a hand-made execution through the pipeline: instructions at addresses, and the order in which they
+ * execute with the addresses they touch. Nothing but the truth account and the uops listen. */
+#ifndef PROGRAM_FIXTURE_H
+#define PROGRAM_FIXTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fathom/account.h"
+#include "fathom/core.h"
+#include "fathom/memory.h"
+#include "fathom/pipe.h"
+#include "fathom/predict.h"
+#include "fathom/source.h"
+#include "fathom/status.h"
+
+enum program_counts_flag { PROGRAM_FLAGS = 8 };
+
+/* What only the cycle reports tell. */
+struct program_counts {
+    struct listener listener; /* first member */
+    uint64_t cycles, mispredicts, branches, insns;
+    uint64_t with_flag[PROGRAM_FLAGS]; /* cycles with bit k of enum report_flag */
+    uint64_t by_stall[STALL_COUNT];    /* cycles */
+    uint64_t hash;                     /* of all reports, runs of idle cycles taken apart */
+};
+
+struct program_step {
+    struct site *site;
+    uint64_t access; /* address of its memory operand, 0: none */
+};
+
+struct program_fixture {
+    struct source source;       /* first member */
+    struct uop_listener keeper; /* of the uops */
+    struct core core;
+    struct isa *isa;
+    struct memory *memory; /* NULL: all hits */
+    struct predictor *predictor;
+    struct program_step *step;
+    size_t n_steps, cap_steps, next;
+    struct uop_record *uop;
+    size_t n_uops, cap_uops;
+    struct truth truth;
+    struct program_counts counts;
+    bool single_cycles; /* never skips idle cycles */
+};
+
+static inline void program_fixture__must(bool ok, const struct status *st)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "%s\n", st->text);
+    abort();
+}
+
+static inline int program_fixture__fill(struct source *src, struct step_buffer *buf, unsigned want)
+{
+    struct program_fixture *fx = (struct program_fixture *)src;
+    int n = 0;
+    for (; n < (int)want + 64 && fx->next < fx->n_steps && buf->end < buf->begin + STEP_RING - 1; n++) {
+        const struct program_step *s = &fx->step[fx->next++];
+        const struct insn *insn = s->site->insn;
+        struct step *out = &buf->step[buf->end++ % STEP_RING];
+        *out = (struct step){.site = s->site, .first_access = buf->access_end};
+        if (fx->next < fx->n_steps)
+            out->next_addr = fx->step[fx->next].site->addr;
+        if (out->next_addr && out->next_addr != s->site->addr + insn->len)
+            out->flags = STEP_TAKEN;
+        for (unsigned k = 0; s->access && k < insn->n_mem; k++) {
+            out->n_access++;
+            buf->access[buf->access_end++ % ACCESS_RING] = (struct access){.addr = s->access,
+                                                                           .size_bytes = insn->mem[k].size_bytes,
+                                                                           .store = insn->mem[k].write,
+                                                                           .known = 1};
+        }
+    }
+    return n;
+}
+
+static inline void program_fixture__keep(struct uop_listener *self, const struct uop_record *r)
+{
+    struct program_fixture *fx =
+        (struct program_fixture *)((char *)self - offsetof(struct program_fixture, keeper));
+    if (fx->n_uops == fx->cap_uops) {
+        fx->cap_uops = fx->cap_uops ? 2 * fx->cap_uops : 4096;
+        fx->uop = realloc(fx->uop, fx->cap_uops * sizeof *fx->uop);
+    }
+    fx->uop[fx->n_uops++] = *r;
+}
+
+static inline void program_fixture__count(struct listener *self, const struct cycle_report *reports, unsigned n)
+{
+    struct program_counts *c = (struct program_counts *)self;
+    for (unsigned i = 0; i < n; i++) {
+        struct cycle_report r = reports[i];
+        uint32_t cycles = r.cycles;
+        c->cycles += cycles;
+        c->mispredicts += r.mispredicts;
+        c->branches += r.branches;
+        c->insns += r.retired_insns;
+        for (unsigned k = 0; k < PROGRAM_FLAGS; k++)
+            c->with_flag[k] += r.flags >> k & 1 ? cycles : 0;
+        c->by_stall[r.stall] += cycles;
+        r.cycles = 1;
+        for (; cycles; cycles--)
+            for (size_t k = 0; k < sizeof r; k++)
+                c->hash = (c->hash ^ ((const uint8_t *)&r)[k]) * 0x100000001b3u;
+    }
+}
+
+static inline void program_fixture__open(struct program_fixture *fx, const char *core, const char *const *set,
+                                         size_t n_set)
+{
+    struct status st = {0};
+    memset(fx, 0, sizeof *fx);
+    fx->source.fill = program_fixture__fill;
+    fx->keeper.retired = program_fixture__keep;
+    fx->counts.listener.consume = program_fixture__count;
+    program_fixture__must(core__load(&fx->core, core, set, n_set, &st) == 0, &st);
+    program_fixture__must((fx->isa = isa__open(&fx->core, &st)) != NULL, &st);
+    program_fixture__must((fx->predictor = predictor__new(&fx->core, &st)) != NULL, &st);
+    fx->source.code = code__new();
+    truth__init(&fx->truth, &fx->core);
+}
+
+static inline void program_fixture__with_memory(struct program_fixture *fx, bool prefetch)
+{
+    struct status st = {0};
+    struct memory_options mo = {.no_prefetch = !prefetch};
+    program_fixture__must((fx->memory = memory__new(&fx->core, &mo, &st)) != NULL, &st);
+}
+
+static inline void program_fixture__close(struct program_fixture *fx)
+{
+    predictor__free(fx->predictor);
+    memory__free(fx->memory);
+    code__free(fx->source.code);
+    isa__close(fx->isa);
+    free(fx->step);
+    free(fx->uop);
+}
+
+/* Lays out instructions from `addr` on; returns the address after them. They do not execute by that. */
+static inline uint64_t program_fixture__code(struct program_fixture *fx, uint64_t addr, const char *hex)
+{
+    uint8_t bytes[1024];
+    size_t n = strlen(hex) / 2;
+    for (size_t i = 0; i < n; i++) {
+        char two[3] = {hex[2 * i], hex[2 * i + 1], 0};
+        bytes[i] = (uint8_t)strtoul(two, NULL, 16);
+    }
+    for (size_t i = 0; i < n;) {
+        struct insn *insn = isa__decode(fx->isa, bytes + i, n - i, NULL);
+        if (!insn) {
+            fprintf(stderr, "no instruction: %s\n", hex + 2 * i);
+            abort();
+        }
+        code__intern(fx->source.code, addr, insn);
+        addr += insn->len;
+        i += insn->len;
+    }
+    return addr;
+}
+
+/* Executes the instruction at `addr`; returns the address after it. */
+static inline uint64_t program_fixture__exec(struct program_fixture *fx, uint64_t addr, uint64_t access)
+{
+    struct site *site = code__find(fx->source.code, addr);
+    if (!site) {
+        fprintf(stderr, "no instruction at %#llx\n", (unsigned long long)addr);
+        abort();
+    }
+    if (fx->n_steps == fx->cap_steps) {
+        fx->cap_steps = fx->cap_steps ? 2 * fx->cap_steps : 4096;
+        fx->step = realloc(fx->step, fx->cap_steps * sizeof *fx->step);
+    }
+    fx->step[fx->n_steps++] = (struct program_step){site, access};
+    return addr + site->insn->len;
+}
+
+/* Executes straight on from `addr` up to `end`. */
+static inline void program_fixture__exec_to(struct program_fixture *fx, uint64_t addr, uint64_t end)
+{
+    while (addr < end)
+        addr = program_fixture__exec(fx, addr, 0);
+}
+
+static inline void program_fixture__run(struct program_fixture *fx)
+{
+    struct status st = {0};
+    struct pipe_config pc = {.core = &fx->core,
+                             .isa = fx->isa,
+                             .source = &fx->source,
+                             .memory = fx->memory,
+                             .predictor = fx->predictor,
+                             .listener = {&fx->truth.listener, &fx->counts.listener},
+                             .n_listeners = 2,
+                             .uops = &fx->keeper};
+    struct pipe *pipe = pipe__new(&pc, &st);
+    program_fixture__must(pipe != NULL, &st);
+    int rc;
+    while ((rc = pipe__run(pipe, fx->single_cycles ? 1 : 10000000, NULL, NULL)) == 0)
+        ;
+    if (rc != 1 || pipe__instructions(pipe) != fx->n_steps) {
+        fprintf(stderr, "%llu of %zu instructions retired\n", (unsigned long long)pipe__instructions(pipe),
+                fx->n_steps);
+        abort();
+    }
+    truth__check(&fx->truth);
+    pipe__free(pipe);
+}
+
+static inline uint32_t program_fixture__site(const struct program_fixture *fx, uint64_t addr)
+{
+    return code__find(fx->source.code, addr)->id;
+}
+
+#endif
