@@ -130,6 +130,53 @@ void execute__drop_stores(struct pipe *p, uint64_t first)
     }
 }
 
+/* --- memory disambiguation, EX-20 --------------------------------------------------------------- */
+
+enum { DISAMBIGUATION_SURE = 15 };
+
+static uint8_t *confidence(struct pipe *p, const struct duop *load)
+{
+    uint64_t ip = pipe__fetched(p, load->fetched)->addr;
+    return &p->disambiguation[(ip ^ ip >> 10) % sizeof p->disambiguation];
+}
+
+/* Stores get their addresses out of order: the first without one is found lazily. */
+static bool unknown_store_before(struct pipe *p, uint64_t seq)
+{
+    if (p->store_unknown < p->store_head)
+        p->store_unknown = p->store_head;
+    while (p->store_unknown < p->store_tail && pipe__store(p, p->store_unknown)->addr_ready != CYCLE_NEVER)
+        p->store_unknown++;
+    return p->store_unknown < p->store_tail && pipe__store(p, p->store_unknown)->uop < seq;
+}
+
+bool execute__must_wait(struct pipe *p, struct duop *load)
+{
+    if (!unknown_store_before(p, load->seq))
+        return false;
+    bool conflict =
+        load->store >= p->store_head && load->store && pipe__store(p, load->store)->addr_ready == CYCLE_NEVER;
+    if (*confidence(p, load) < DISAMBIGUATION_SURE || (conflict && !(load->t->flags & UOP_FIRST)))
+        return true;
+    if (conflict) {
+        load->flags |= DUOP_VIOLATES;
+        load->store = 0; /* it reads what the cache holds */
+    }
+    return false;
+}
+
+void execute__learn(struct pipe *p, const struct duop *load)
+{
+    uint8_t *c = confidence(p, load);
+    bool forwards = load->store != 0;
+    if (load->flags & DUOP_VIOLATES)
+        *c = 0;
+    else if (forwards && *c < DISAMBIGUATION_SURE)
+        *c = 0; /* a store in flight supplied it: passing would have been wrong */
+    else if (*c < DISAMBIGUATION_SURE)
+        ++*c;
+}
+
 /* --- loads ------------------------------------------------------------------------------------ */
 
 static void load_done(struct pipe *p, struct duop *u, int64_t ready)

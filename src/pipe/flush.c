@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recovery from a mispredicted branch, BP-3, BP-4: everything younger goes, the rename map comes back
  * from the checkpoint, fetch restarts at the right address. */
+#include <string.h>
+
 #include "pipe/state.h"
 
-static void squash_uops(struct pipe *p)
+static void squash_uops(struct pipe *p, uint64_t first)
 {
-    for (uint64_t s = p->saved_uop_tail; s < p->uop_tail; s++) {
+    for (uint64_t s = first; s < p->uop_tail; s++) {
         struct duop *u = pipe__uop(p, s);
         if (u->flags & DUOP_DEAD || s < p->uop_head)
             continue;
@@ -19,15 +21,15 @@ static void squash_uops(struct pipe *p)
                 p->pending.any--;
         }
     }
-    while (p->store_tail > p->store_retired && pipe__store(p, p->store_tail - 1)->uop >= p->saved_uop_tail)
+    while (p->store_tail > p->store_retired && pipe__store(p, p->store_tail - 1)->uop >= first)
         execute__drop_stores(p, p->store_tail - 1);
 }
 
-static void squash_rob(struct pipe *p)
+static void squash_rob(struct pipe *p, bool all)
 {
     while (p->rob_tail > p->rob_head) {
         const struct rob_entry *e = pipe__rob(p, p->rob_tail - 1);
-        if (!(e->flags & ROB_WRONG))
+        if (!all && !(e->flags & ROB_WRONG))
             break;
         p->prf_int_free += e->n_int;
         p->prf_vec_free += e->n_vec;
@@ -36,13 +38,13 @@ static void squash_rob(struct pipe *p)
     }
 }
 
-static void squash_frontend(struct pipe *p)
+static void squash_frontend(struct pipe *p, uint64_t first)
 {
-    while (predecode__iq_used(p) && p->iq[(p->iq_tail - 1) % IQ_RING] >= p->saved_fetched)
+    while (predecode__iq_used(p) && p->iq[(p->iq_tail - 1) % IQ_RING] >= first)
         p->iq_tail--;
-    while (idq__used(p) && p->idq[(p->idq_tail - 1) % IDQ_RING].fetched >= p->saved_fetched)
+    while (idq__used(p) && p->idq[(p->idq_tail - 1) % IDQ_RING].fetched >= first)
         p->idq_tail--;
-    p->planned = p->delivered = p->pre_first = p->saved_fetched;
+    p->planned = p->delivered = p->pre_first = first;
     predecode__reset(p);
     p->ms_busy = false;
     p->dsb_lam = 0;
@@ -64,13 +66,44 @@ void flush__step(struct pipe *p)
         return;
     p->flush_at = CYCLE_NEVER;
     p->recovery_site = pipe__fetched(p, p->saved_fetched - 1)->site;
-    squash_uops(p);
-    squash_rob(p);
-    squash_frontend(p);
+    squash_uops(p, p->saved_uop_tail);
+    squash_rob(p, false);
+    squash_frontend(p, p->saved_fetched);
     p->stack = p->stack_saved;
     p->ren = p->ren_saved;
     p->ren_insn = 0;
     p->resume_at = p->now + (int64_t)p->core->resteer_cyc;
     p->blocked_until = p->now + (int64_t)p->core->recovery_cyc;
     p->resteer = STALL_FE_RESTEER_MISPREDICT;
+    p->recovery_clear = false;
+}
+
+/* BP-7: the oldest instruction is wrong. It and everything younger goes; everything older has retired, so
+ * every register is ready. Fetch starts again at it. */
+void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
+{
+    uint64_t index = e->fetched;
+    const struct fetched *f = pipe__fetched(p, index);
+
+    execute__learn(p, pipe__uop(p, e->first_uop));
+    p->recovery_site = e->site;
+    p->recovery_clear = true;
+    p->step_next = f->next_step - (f->flags & F_PAIR ? 2 : 1);
+    p->stack = f->stack;
+    squash_uops(p, e->first_uop);
+    squash_rob(p, true);
+    squash_frontend(p, index);
+    p->cur.squash_clear = p->cur.squashed;
+    p->cur.clears++;
+    p->uop_head = p->uop_tail;
+    p->edge_head = p->edge_tail;
+    memset(p->ren.map, 0, sizeof p->ren.map);
+    memset(p->ren.elim[0].set, 0, sizeof p->ren.elim[0].set);
+    memset(p->ren.elim[1].set, 0, sizeof p->ren.elim[1].set);
+    p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
+    p->ren_insn = 0;
+    p->flush_at = CYCLE_NEVER;
+    p->resume_at = p->now + (int64_t)(p->core->resteer_cyc + p->core->machine_clear_cyc);
+    p->blocked_until = p->now + (int64_t)p->core->recovery_cyc + 1;
+    p->resteer = STALL_FE_RESTEER_CLEAR;
 }

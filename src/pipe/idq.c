@@ -42,6 +42,7 @@ static bool track_high(struct pipe *p, const struct insn *insn, uint64_t fetched
 static void first_delivery(struct pipe *p, struct fetched *f, uint64_t i)
 {
     unsigned variant = RECIPE_BASE;
+    f->stack = p->stack;
     if (f->source != FETCH_LSD)
         track_stack(p, f->insn, i);
     if (f->insn->high_read | f->insn->high_write | p->stack.dirty)

@@ -93,14 +93,14 @@ void report__stall(struct pipe *p, unsigned issued, uint8_t resource)
 {
     struct cycle_report *c = &p->cur;
     if (p->now < p->blocked_until) {
-        c->stall = STALL_RECOVERY_MISPREDICT;
+        c->stall = p->recovery_clear ? STALL_RECOVERY_CLEAR : STALL_RECOVERY_MISPREDICT;
         c->stall_site = p->recovery_site;
     } else if (issued >= p->width) {
         c->stall = STALL_NONE;
     } else if (resource != RES_NONE) {
         backend(p, resource);
     } else if (p->resteer || (p->on_wrong_path && !idq__used(p) && p->wrong_dead_end)) {
-        c->stall = STALL_FE_RESTEER_MISPREDICT;
+        c->stall = p->resteer ? p->resteer : STALL_FE_RESTEER_MISPREDICT;
         c->stall_site = p->resteer ? p->recovery_site : next_site(p);
     } else {
         c->stall = p->fe_cause ? p->fe_cause : STALL_FE_MITE;
@@ -123,7 +123,7 @@ static void wait_reason(struct pipe *p)
     c->wait_site = c->stall_site;
     if (STALL_IS_RECOVERY(c->stall))
         c->wait = WAIT_BRANCH;
-    else if (c->stall == STALL_FE_RESTEER_MISPREDICT || c->stall == STALL_FE_UNKNOWN_BRANCH)
+    else if (c->stall >= STALL_FE_RESTEER_MISPREDICT && c->stall <= STALL_FE_UNKNOWN_BRANCH)
         c->wait = WAIT_BRANCH;
     else if (c->stall == STALL_FE_ICACHE)
         c->wait = WAIT_ICACHE;

@@ -17,8 +17,11 @@ static void count_uops(struct pipe *p, const struct rob_entry *e)
     struct cycle_report *c = &p->cur;
     for (unsigned k = 0; k < e->n_uops; k++) {
         const struct duop *u = pipe__uop(p, e->first_uop + k);
-        if (u->t->kind == UOP_LOAD)
+        if (u->t->kind == UOP_LOAD) {
             c->load_level[u->level]++;
+            if (p->memory)
+                execute__learn(p, u);
+        }
         p->fences_in_flight -= u->fence != 0;
     }
     c->retired_uops = (uint8_t)(c->retired_uops + e->n_uops);
@@ -58,12 +61,21 @@ static void retire_entry(struct pipe *p, struct rob_entry *e)
     c->retired++;
 }
 
+static bool violates(struct pipe *p, const struct rob_entry *e)
+{
+    return e->n_loads && pipe__uop(p, e->first_uop)->flags & DUOP_VIOLATES;
+}
+
 void retire__step(struct pipe *p)
 {
     while (p->rob_head < p->rob_tail && p->cur.retired < p->retire_width) {
         struct rob_entry *e = pipe__rob(p, p->rob_head);
         if (!complete(p, e))
             return;
+        if (p->memory && violates(p, e)) {
+            flush__machine_clear(p, e);
+            return;
+        }
         retire_entry(p, e);
         p->rob_head++;
     }

@@ -189,6 +189,8 @@ static bool kept_back(struct pipe *p, struct duop *u)
 {
     if (p->fences_in_flight && fenced(p, u))
         return true;
+    if (p->memory && u->t->kind == UOP_LOAD && execute__must_wait(p, u))
+        return true;
     if (!u->tp_cyc)
         return false;
     if (p->tp_free_at[u->form] > p->now) /* EX-15 */
@@ -235,7 +237,7 @@ static void join_queues(struct pipe *p)
         i = u->next;
         if (u->flags & DUOP_DEAD)
             continue;
-        if (order || u->tp_cyc)
+        if (order || u->tp_cyc || (p->memory && u->t->kind == UOP_LOAD && execute__must_wait(p, u)))
             hold(p, u); /* oldest first */
         else
             enqueue(p, u);

@@ -69,13 +69,19 @@ enum fetched_flag {
     F_NOT_TAKEN = 1 << 10, /* conditional branch (or its pair) predicted not taken */
 };
 
+struct stack_state { /* IDQ fill time, RN-17, RN-15; saved at a mispredicted branch */
+    int32_t offset;
+    uint8_t dirty; /* AH..DH written and not merged */
+};
+
 /* An instruction on the predicted path. */
 struct fetched {
     const struct step *step;
     struct insn *insn;
     const struct recipe *recipe; /* chosen when delivered */
     uint64_t addr;
-    uint64_t next_step; /* index of the first step after it on the correct path */
+    uint64_t next_step;       /* index of the first step after it on the correct path */
+    struct stack_state stack; /* before it */
     int64_t predecoded_at, delivered_at;
     uint32_t site;
     uint16_t flags;
@@ -106,8 +112,9 @@ enum duop_flag {
     DUOP_RESOLVES = 4,
     DUOP_ISSUED = 8,
     DUOP_FAST_LOAD = 16,
-    DUOP_ALIAS = 32,  /* shares its page offset with a store in flight (EX-23) */
-    DUOP_DRAINS = 64, /* waits for an empty store buffer too: LOCK, MFENCE (EX-24) */
+    DUOP_ALIAS = 32,     /* shares its page offset with a store in flight (EX-23) */
+    DUOP_VIOLATES = 128, /* passed the store it depends on: machine clear when it retires (EX-20) */
+    DUOP_DRAINS = 64,    /* waits for an empty store buffer too: LOCK, MFENCE (EX-24) */
 };
 
 /* An unfused uop in flight. */
@@ -195,11 +202,6 @@ struct rename_state { /* saved at a mispredicted branch */
     uint64_t shared;                  /* in an elimination set: set_of is valid */
     int8_t set_of[64];
     struct elim_class elim[2]; /* 0 GPR, 1 vector */
-};
-
-struct stack_state { /* IDQ fill time, RN-17, RN-15; saved at a mispredicted branch */
-    int32_t offset;
-    uint8_t dirty; /* AH..DH written and not merged */
 };
 
 struct dsb_record {      /* a cached entry point of a 32-byte window */
@@ -331,6 +333,7 @@ struct pipe {
     int64_t flush_at;      /* misprediction known; CYCLE_NEVER: none */
     int64_t blocked_until; /* allocator recovers, BP-4 */
     uint32_t recovery_site;
+    bool recovery_clear; /* the last flush was a machine clear */
     struct uop sync_uop, merge_uop[4];
 
     /* schedule.c */
@@ -352,8 +355,10 @@ struct pipe {
 
     /* execute.c */
     uint64_t store_head, store_tail; /* from 1; [head, tail) not committed */
+    uint64_t store_unknown;          /* stores before it have their address */
     uint64_t store_retired;          /* first store not retired */
     int64_t last_commit;
+    uint8_t disambiguation[1024]; /* by load: successes in a row, EX-20 */
     uint16_t store_filter[STORE_FILTER];
     uint32_t loads_used, stores_used;
     int64_t level_cyc[MEM_LEVELS]; /* idle latency of a request by level */
@@ -479,6 +484,9 @@ uint64_t execute__new_store(struct pipe *p, struct duop *sta, const struct acces
 void execute__drop_stores(struct pipe *p, uint64_t first);
 void execute__commit(struct pipe *p);
 void execute__retire_store(struct pipe *p, struct store_entry *s);
+/* EX-20: must this ready load wait for older stores' addresses? */
+bool execute__must_wait(struct pipe *p, struct duop *load);
+void execute__learn(struct pipe *p, const struct duop *load);
 void execute__tick(struct pipe *p); /* pending-load counts of this cycle */
 
 /* trace.c: the lives of uops, for those who ask */
@@ -491,8 +499,9 @@ void trace__retired(struct pipe *p, const struct rob_entry *e);
 /* retire.c */
 void retire__step(struct pipe *p);
 
-/* flush.c: BP-3 */
+/* flush.c: BP-3, BP-7 */
 void flush__step(struct pipe *p);
+void flush__machine_clear(struct pipe *p, const struct rob_entry *e);
 
 /* report.c */
 void report__stall(struct pipe *p, unsigned issued, uint8_t resource);

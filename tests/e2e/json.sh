@@ -7,10 +7,10 @@ command -v jq >/dev/null || skip_all "jq is not installed"
 
 report=$work/report.json
 
-# holds CLAIM EXPRESSION: the expression is true of the report
+# holds CLAIM EXPRESSION: all that the expression yields of the report is true
 holds() {
     local said
-    if ! said=$(jq -e "$prelude $2" "$report" 2>&1); then
+    if ! said=$(jq -e "$prelude [$2] | length > 0 and all" "$report" 2>&1); then
         complain "$1 ($(head -c 300 <<<"$said"))"
     fi
 }
