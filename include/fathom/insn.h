@@ -50,7 +50,7 @@ enum uop_flag {
     UOP_BRANCH = 8,     /* resolves the instruction's branch when it executes (BP-2) */
 };
 
-enum { UOP_MAX_SRC = 14, UOP_MAX_DST = 12 };
+enum { UOP_MAX_SRC = 8, UOP_MAX_DST = 6 };
 
 /* An unfused uop as a template (PIPELINE.md 6.2). Sources that are temps were written by an older
  * uop of the same instruction. */
@@ -148,37 +148,38 @@ struct mem_operand {
     int64_t disp;
 };
 
-/* One distinct instruction (same bytes) on one core. Owned by its struct isa. */
+/* One distinct instruction (same bytes) on one core. Owned by its struct isa. What is read for every
+ * executed instruction stands first: one cache line. */
 struct insn {
-    uint8_t bytes[15];
     uint8_t len;
-    uint8_t opcode_off;   /* nominal opcode, FE-9 */
-    uint8_t branch;       /* enum branch_kind */
-    uint8_t mite_lams;    /* laminated uops from decoders or DSB, >= 1 (MS-1) */
-    uint8_t simple_after; /* DE-4: simple decoders left after it when it is decoded first */
-    uint8_t dsb_slots;    /* DSB-2, DSB-3: slots in a line, the extra one included */
-    uint8_t cond;         /* of a Jcc: 0..15 as encoded; 255 otherwise */
-    uint16_t fuses_with;  /* MF-1: set of condition codes it macro-fuses with */
-    bool has_ms;          /* MS uops follow the first mite_lams laminated ones */
-    int8_t rsp_delta;     /* RN-17, bytes */
-    uint32_t flags;       /* enum insn_flag */
-    /* RN-15, bit = reg_id RAX..RBX (0..3) */
-    uint8_t high_read, high_write; /* AH..DH */
-    uint8_t wide_read, wide_write; /* as 16-, 32- or 64-bit data or address */
+    uint8_t opcode_off;            /* nominal opcode, FE-9 */
+    uint8_t branch;                /* enum branch_kind */
+    uint8_t mite_lams;             /* laminated uops from decoders or DSB, >= 1 (MS-1) */
+    uint8_t simple_after;          /* DE-4: simple decoders left after it when it is decoded first */
+    uint8_t dsb_slots;             /* DSB-2, DSB-3: slots in a line, the extra one included */
+    uint8_t cond;                  /* of a Jcc: 0..15 as encoded; 255 otherwise */
+    bool has_ms;                   /* MS uops follow the first mite_lams laminated ones */
+    uint16_t fuses_with;           /* MF-1: set of condition codes it macro-fuses with */
+    uint16_t form;                 /* id of the table row: EX-15 "the same instruction form" */
+    uint32_t flags;                /* enum insn_flag */
+    int8_t rsp_delta;              /* RN-17, bytes */
+    uint8_t high_read, high_write; /* AH..DH; RN-15, bit = reg_id RAX..RBX (0..3) */
+    uint8_t wide_read, wide_write; /* as 16-, 32- or 64-bit data or address, likewise */
+    uint8_t ptr_dst;               /* EX-9: destination of INSN_POINTER_LOAD, else R_NONE */
+    uint8_t elim_dst, elim_src;    /* of a move-elimination candidate, else R_NONE */
+    uint64_t written[2];           /* set of reg_ids written, by id */
+    int64_t branch_disp;           /* direct branches: target = address + len + disp */
+    const struct recipe *recipe[RECIPE_VARIANTS]; /* filled on demand by isa__recipe */
+
     uint8_t n_mem;
-    struct mem_operand mem[INSN_MAX_MEM]; /* order of the accesses in a step */
-    /* EX-13a: applies to `sym_dst` (first register output); every other register in `written` is fresh */
-    uint8_t sym, sym_dst, sym_src;
-    int64_t sym_add;
-    uint64_t written[2];        /* set of reg_ids written, by id */
-    uint8_t ptr_dst;            /* EX-9: destination of INSN_POINTER_LOAD, else R_NONE */
-    uint8_t elim_dst, elim_src; /* of a move-elimination candidate, else R_NONE */
-    uint16_t form;              /* id of the table row: EX-15 "the same instruction form" */
     uint8_t fp_width_bytes; /* 0, or bytes of FP data an arithmetic FP instruction works on (4, 8 scalar; 16,
                                32 packed) */
-    int64_t branch_disp;    /* direct branches: target = address + len + disp */
-    const struct recipe *recipe[RECIPE_VARIANTS]; /* filled on demand by isa__recipe */
-    void *detail;                                 /* isa/ only */
+    /* EX-13a: applies to `sym_dst` (first register output); every other register in `written` is fresh */
+    uint8_t sym, sym_dst, sym_src;
+    uint8_t bytes[15];
+    int64_t sym_add;
+    struct mem_operand mem[INSN_MAX_MEM]; /* order of the accesses in a step */
+    void *detail;                         /* isa/ only */
 };
 
 struct isa;
