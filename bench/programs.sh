@@ -138,6 +138,7 @@ measure() {
         echo "bench/programs.sh: $name ended with status $?: $(tail -3 err)" >&2
         exit 125
     }
+    jq -r '"    \(.totals.instructions) instructions, IPC \(.totals.ipc), \(.host.million_instructions_per_second) M/s"' result.json >&2
     row="| $name | \`$shown\` |"
     row+=$(jq -r '.totals | " \(.instructions / 1e6 * 100 | round / 100) | \(.cycles / 1e6 * 100 | round / 100) | \(.ipc * 100 | round / 100) |"' result.json)
     row+=" $(jq -r '.host.million_instructions_per_second | tonumber * 10 | round / 10' result.json) |"
@@ -171,7 +172,7 @@ measure perl "perl words.pl text" perl words.pl text
 measure lua "lua5.4 sieve.lua" lua5.4 sieve.lua
 measure gcc "gcc -O2 -c small.c (the driver)" gcc -O2 -c small.c -o small.o
 if cc1=$(gcc -print-prog-name=cc1 2>/dev/null) && [[ -x $cc1 ]]; then
-    measure cc1 "cc1 -O2 small.c (what gcc starts)" "$cc1" -quiet -O2 small.c -o small.s
+    measure cc1 "cc1 -O2 small.c (what gcc starts)" "$cc1" -quiet -imultiarch "$(gcc -print-multiarch)" -O2 small.c -o small.s
 fi
 
 tables() {

@@ -8,6 +8,6 @@ int loop_sweep(const struct loop_request *request, const struct loop_inputs *in)
     struct status st = {0};
     (void)request;
     (void)in;
-    status__fail_with(&st, EXIT_CODE_TOOL, "--sweep and --what-if are not part of this build");
+    status__fail(&st, "--sweep and --what-if are not part of this build");
     return options__fail(&st);
 }

@@ -55,8 +55,8 @@ static int run_as(const struct asm_blocks *out, const struct paths *p, bool inte
                           "-o",
                           out->object,
                           intel ? "-msyntax=intel" : "-msyntax=att",
-                          intel ? "-mnaked-reg" : "--",
                           p->source,
+                          intel ? "-mnaked-reg" : NULL,
                           NULL};
     posix_spawn_file_actions_t fa;
     pid_t pid;

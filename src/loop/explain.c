@@ -121,16 +121,22 @@ bool explain__in_window(const struct explain *ex, const struct uop_record *u)
 
 struct uop_times explain__times(const struct explain *ex, const struct uop_record *u)
 {
-    struct uop_times t = {.earliest = u->issued + ex->core->issue_to_dispatch_cyc};
+    struct uop_times t = {.earliest = u->issued + ex->depth, .ready = u->ready};
     if (t.earliest > u->dispatched)
         t.earliest = u->dispatched;
-    t.operands = u->operands > t.earliest ? u->operands : t.earliest;
-    if (t.operands > u->dispatched)
-        t.operands = u->dispatched;
-    t.ready = u->ready > t.operands ? u->ready : t.operands;
     if (t.ready > u->dispatched)
         t.ready = u->dispatched;
+    if (t.ready < t.earliest)
+        t.ready = t.earliest;
     return t;
+}
+
+enum loop_wait explain__port_wait(const struct explain *ex, const struct uop_record *u, int64_t cycle)
+{
+    if (cycle >= 0 && (size_t)cycle < ex->n_cycles && u->port < 16 &&
+        ex->reports.all.item[ex->report_of[cycle]].ports >> u->port & 1)
+        return LOOP_WAIT_PORT;
+    return u->divides ? LOOP_WAIT_DIVIDER : LOOP_WAIT_UNIT;
 }
 
 enum loop_wait explain__issue_wait(const struct explain *ex, int64_t cycle)
@@ -318,13 +324,13 @@ static int simulate(struct loopsim *sim, const struct loop_question *q, struct e
                                  .n_listeners = 1,
                                  .uops = &ex->uops.listener};
     ex->core = loopsim__core(sim);
+    ex->depth = q->model == LOOPSIM_UFS ? 1 : ex->core->issue_to_dispatch_cyc;
     ex->uops.listener.retired = keep_uop;
     ex->reports.listener.consume = keep_reports;
     if (loopsim__run(sim, q->bytes, q->size, &lo, &r->figures, st))
         return -1;
     if (ex->uops.failed || ex->reports.failed || index_cycles(ex) || index_uops(ex))
         return status__fail(st, "not enough memory to explain the loop");
-    ex->loop = loopsim__loop(sim);
     if (find_window(ex, &r->figures))
         return status__fail(st, "fewer than three iterations ended within %llu simulated cycles",
                             (unsigned long long)r->figures.simulated_cycles);

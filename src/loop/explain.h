@@ -21,7 +21,7 @@ struct explain_reports {
 
 struct explain {
     const struct core *core;
-    const struct loop *loop;
+    int64_t depth; /* least distance of issue and dispatch, EX-3 */
     struct explain_uops uops;
     struct explain_reports reports;
     uint32_t *report_of; /* by cycle: report that covers it */
@@ -34,15 +34,13 @@ struct explain {
     size_t n_seq;
 };
 
-/* When a uop could have been dispatched but for its operands, its unit, its port. */
+/* When a uop would have been dispatched but for its operands, and when they and the scheduler allowed it. */
 struct uop_times {
-    int64_t earliest; /* issued + EX-3 */
-    int64_t operands; /* and its operands */
-    int64_t ready;    /* and its unit */
+    int64_t earliest, ready;
 };
 struct uop_times explain__times(const struct explain *ex, const struct uop_record *u);
-/* The divider (true) or the port is what a uop in a queue waits for. */
-bool explain__divides(const struct explain *ex, const struct uop_record *u);
+/* What kept a ready uop from its port in `cycle`: another uop there, the divider, or else its unit. */
+enum loop_wait explain__port_wait(const struct explain *ex, const struct uop_record *u, int64_t cycle);
 bool explain__in_window(const struct explain *ex, const struct uop_record *u);
 /* NULL: retired before the run's first record or never. */
 const struct uop_record *explain__by_seq(const struct explain *ex, uint64_t seq);

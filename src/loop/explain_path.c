@@ -36,8 +36,7 @@ static const struct uop_record *user_before(const struct explain *ex, const stru
     size_t from = at > PORT_WINDOW ? at - PORT_WINDOW : 0;
     size_t to = at + PORT_WINDOW < ex->uops.all.n ? at + PORT_WINDOW : ex->uops.all.n;
     for (size_t i = from; i < to; i++) {
-        bool user =
-            divider ? all[i].dispatched >= 0 && explain__divides(ex, &all[i]) : all[i].port == u->port;
+        bool user = divider ? all[i].divides : all[i].port == u->port;
         if (user && i != at && all[i].dispatched >= 0 && all[i].dispatched < u->dispatched &&
             (!best || all[i].dispatched > best->dispatched))
             best = &all[i];
@@ -53,13 +52,10 @@ static const struct uop_record *step_back(const struct explain *ex, const struct
     if (u->dispatched >= 0) {
         struct uop_times t = explain__times(ex, u);
         if (u->dispatched > t.ready) {
-            bool divider = explain__divides(ex, u);
-            *link = divider ? PATH_DIVIDER : PATH_PORT;
-            from = user_before(ex, u, divider);
-        } else if (t.ready > t.operands) {
-            *link = PATH_UNIT;
-        }
-        if (!from && *link == PATH_ISSUE && t.operands > t.earliest && u->producer) {
+            enum loop_wait w = explain__port_wait(ex, u, u->dispatched - 1);
+            *link = w == LOOP_WAIT_DIVIDER ? PATH_DIVIDER : w == LOOP_WAIT_UNIT ? PATH_UNIT : PATH_PORT;
+            from = *link == PATH_UNIT ? NULL : user_before(ex, u, *link == PATH_DIVIDER);
+        } else if (t.ready > t.earliest && u->producer) {
             *link = PATH_DATA;
             from = explain__by_seq(ex, u->producer);
         }

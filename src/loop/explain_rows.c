@@ -26,23 +26,14 @@ static int make_uop_rows(const struct explain *ex, struct loop_report *r)
     return 0;
 }
 
-bool explain__divides(const struct explain *ex, const struct uop_record *u)
-{
-    const struct insn *insn = loop__insn(ex->loop, u->site);
-    for (int v = 0; v < RECIPE_VARIANTS; v++)
-        if (insn->recipe[v] && u->index < insn->recipe[v]->n_uops)
-            return insn->recipe[v]->uops[u->index].div_cyc != 0;
-    return false;
-}
-
 static void add_waits(const struct explain *ex, const struct uop_record *u, double *wait)
 {
     if (u->dispatched < 0)
         return;
     struct uop_times t = explain__times(ex, u);
-    wait[LOOP_WAIT_DATA] += (double)(t.operands - t.earliest);
-    wait[LOOP_WAIT_UNIT] += (double)(t.ready - t.operands);
-    wait[explain__divides(ex, u) ? LOOP_WAIT_DIVIDER : LOOP_WAIT_PORT] += (double)(u->dispatched - t.ready);
+    wait[LOOP_WAIT_DATA] += (double)(t.ready - t.earliest);
+    for (int64_t c = t.ready; c < u->dispatched; c++)
+        wait[explain__port_wait(ex, u, c)]++;
 }
 
 /* A fused uop was the next to issue since the one before it had issued. */

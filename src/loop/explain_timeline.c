@@ -46,11 +46,10 @@ static void draw(struct canvas *c, const struct uop_record *u)
     mark(c, done + 1, u->retired, loop_wait__letter(LOOP_WAIT_RETIRE));
     if (u->dispatched >= 0) {
         struct uop_times t = explain__times(c->ex, u);
-        bool divider = explain__divides(c->ex, u);
         mark(c, u->issued + 1, t.earliest, '-');
-        mark(c, t.earliest, t.operands, loop_wait__letter(LOOP_WAIT_DATA));
-        mark(c, t.operands, t.ready, loop_wait__letter(LOOP_WAIT_UNIT));
-        mark(c, t.ready, u->dispatched, loop_wait__letter(divider ? LOOP_WAIT_DIVIDER : LOOP_WAIT_PORT));
+        mark(c, t.earliest, t.ready, loop_wait__letter(LOOP_WAIT_DATA));
+        for (int64_t cycle = t.ready; cycle < u->dispatched; cycle++)
+            mark_one(c, cycle, loop_wait__letter(explain__port_wait(c->ex, u, cycle)));
         mark(c, u->dispatched + 1, done, 'e');
         mark_one(c, done, 'C');
         mark_one(c, u->dispatched, 'D');

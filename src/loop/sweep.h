@@ -28,7 +28,6 @@ const char *insn__mnemonic(struct isa *isa, const struct insn *insn, char buf[24
 struct sweep_variant {
     struct core core;
     struct recipe_edit edit;
-    bool ideal_frontend;
 };
 
 struct sweep_grid {

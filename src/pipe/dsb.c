@@ -170,7 +170,7 @@ struct line_end {
 
 static bool deliver_line(struct pipe *p, unsigned *got, unsigned limit, struct line_end *end)
 {
-    bool first = true;
+    bool first = true, taken_before = end->taken;
     *end = (struct line_end){0};
     for (;;) {
         if (!fetch__ensure(p, p->delivered)) {
@@ -184,6 +184,8 @@ static bool deliver_line(struct pipe *p, unsigned *got, unsigned limit, struct l
         }
         if (p->dsb_lam == 0 && f->flags & F_LINE_START)
             p->dsb_pos = 0;
+        if (p->predictor && f->flags & F_TAKEN && taken_before) /* FE-20: one a cycle */
+            return false;
         first = false;
         unsigned n = dsb_lams(p, f);
         while (p->dsb_lam < n) {
@@ -231,8 +233,9 @@ void dsb__step(struct pipe *p)
     bool cut_before = p->dsb_cut;
     p->dsb_cut = false;
 
+    struct line_end end = {0};
+
     for (int line = 0; line < 2; line++) {
-        struct line_end end;
         const struct fetched *f = pipe__fetched(p, p->delivered);
         if (line == 1 && f->insn->has_ms)
             return;

@@ -72,7 +72,7 @@ void flush__step(struct pipe *p)
     p->stack = p->stack_saved;
     p->ren = p->ren_saved;
     p->ren_insn = 0;
-    p->resume_at = p->now + (int64_t)p->core->resteer_cyc;
+    p->resume_at = p->now + 1 + (int64_t)p->core->resteer_cyc; /* BP-6 */
     p->blocked_until = p->now + (int64_t)p->core->recovery_cyc;
     p->resteer = STALL_FE_RESTEER_MISPREDICT;
     p->recovery_clear = false;
@@ -103,7 +103,7 @@ void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
     p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
     p->ren_insn = 0;
     p->flush_at = CYCLE_NEVER;
-    p->resume_at = p->now + (int64_t)(p->core->resteer_cyc + p->core->machine_clear_cyc);
+    p->resume_at = p->now + 1 + (int64_t)(p->core->resteer_cyc + p->core->machine_clear_cyc);
     p->blocked_until = p->now + (int64_t)p->core->recovery_cyc + 1;
     p->resteer = STALL_FE_RESTEER_CLEAR;
 }

@@ -212,13 +212,16 @@ int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *a
     while (p->now < end) {
         cycle(p);
         int64_t next = p->now + 1;
-        if (!p->every_cycle && idle(p) && !drained(p)) {
+        bool now_idle = !p->every_cycle && idle(p) && !drained(p);
+        if (now_idle && p->was_idle) { /* the second in a row says what the following ones will say */
             next = next_event(p);
             assert(next != CYCLE_NEVER); /* nothing in flight and nothing to come: drained() below */
             next = earlier(next, end);
             rename__idle_cycles(p, next - p->now - 1);
             p->report[p->n_reports - 1].cycles = (uint32_t)(next - p->now);
+            now_idle = false;
         }
+        p->was_idle = now_idle;
         p->now = next;
         if (p->n_reports == REPORT_BATCH) {
             report__send(p);

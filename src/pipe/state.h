@@ -377,6 +377,7 @@ struct pipe {
     struct cycle_report cur;
     unsigned n_reports;
     bool gate_closed;
+    bool was_idle; /* the last cycle changed nothing */
     bool roomy; /* rings and buffers have room for any ordinary group */
 
     /* rings, last: pipe__reset does not clear them, their heads and tails say what counts */

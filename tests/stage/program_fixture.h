@@ -18,6 +18,8 @@
 #include "fathom/source.h"
 #include "fathom/status.h"
 
+static const uint64_t PROGRAM_TOP = 0x401000;
+
 enum program_counts_flag { PROGRAM_FLAGS = 8 };
 
 /* What only the cycle reports tell. */
@@ -73,10 +75,11 @@ static inline int program_fixture__fill(struct source *src, struct step_buffer *
             out->flags = STEP_TAKEN;
         for (unsigned k = 0; s->access && k < insn->n_mem; k++) {
             out->n_access++;
-            buf->access[buf->access_end++ % ACCESS_RING] = (struct access){.addr = s->access,
-                                                                           .size_bytes = insn->mem[k].size_bytes,
-                                                                           .store = insn->mem[k].write,
-                                                                           .known = 1};
+            buf->access[buf->access_end++ % ACCESS_RING] =
+                (struct access){.addr = s->access,
+                                .size_bytes = insn->mem[k].size_bytes,
+                                .store = insn->mem[k].write,
+                                .known = 1};
         }
     }
     return n;
@@ -93,7 +96,8 @@ static inline void program_fixture__keep(struct uop_listener *self, const struct
     fx->uop[fx->n_uops++] = *r;
 }
 
-static inline void program_fixture__count(struct listener *self, const struct cycle_report *reports, unsigned n)
+static inline void program_fixture__count(struct listener *self, const struct cycle_report *reports,
+                                          unsigned n)
 {
     struct program_counts *c = (struct program_counts *)self;
     for (unsigned i = 0; i < n; i++) {
@@ -218,6 +222,71 @@ static inline void program_fixture__run(struct program_fixture *fx)
 static inline uint32_t program_fixture__site(const struct program_fixture *fx, uint64_t addr)
 {
     return code__find(fx->source.code, addr)->id;
+}
+
+/* A jump with a 32-bit displacement; "0f84" JZ, "e9" JMP. Returns the address after it. */
+static inline uint64_t program_fixture__jump(struct program_fixture *fx, uint64_t at, const char *opcode,
+                                             uint64_t target)
+{
+    char hex[32];
+    uint32_t disp = (uint32_t)(target - at - strlen(opcode) / 2 - 4);
+    snprintf(hex, sizeof hex, "%s%02x%02x%02x%02x", opcode, disp & 0xff, disp >> 8 & 0xff, disp >> 16 & 0xff,
+             disp >> 24);
+    return program_fixture__code(fx, at, hex);
+}
+
+/* Coin flips that no predictor learns. */
+static inline bool program_fixture__flip(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return *seed >> 62 & 1;
+}
+
+/* top: nops; test rax,rax; jz other; lea; jmp top      other: lea; jmp top */
+struct program_coins {
+    uint64_t branch, one, one_end, other, other_end;
+};
+
+static inline struct program_coins program_fixture__flip_coins(struct program_fixture *fx, unsigned n)
+{
+    uint64_t seed = 7;
+    struct program_coins c = {.other = PROGRAM_TOP + 0x100};
+    c.branch = program_fixture__code(fx, PROGRAM_TOP, "90909090");
+    c.one = program_fixture__jump(fx, program_fixture__code(fx, c.branch, /* test rax,rax */ "4885c0"),
+                                  "0f84", c.other);
+    c.one_end = program_fixture__jump(fx, program_fixture__code(fx, c.one, /* lea rcx,[rbx+1] */ "488d4b01"),
+                                      "e9", PROGRAM_TOP);
+    c.other_end = program_fixture__jump(
+        fx, program_fixture__code(fx, c.other, /* lea rdx,[rbx+1] */ "488d5301"), "e9", PROGRAM_TOP);
+    for (unsigned i = 0; i < n; i++) {
+        bool other = program_fixture__flip(&seed);
+        program_fixture__exec_to(fx, PROGRAM_TOP, c.one);
+        program_fixture__exec_to(fx, other ? c.other : c.one, other ? c.other_end : c.one_end);
+    }
+    return c;
+}
+
+/* test rax,rax; jz far   far: lea ...; test; jz farther ... to code that has never run: forward branches
+ * without history are predicted not taken. Returns the address of the n-th block, blocks are 64 KiB apart. */
+static inline uint64_t program_fixture__far_block(unsigned i)
+{
+    return PROGRAM_TOP + 0x10000 * i;
+}
+
+static inline void program_fixture__jump_far(struct program_fixture *fx, unsigned n, const char *test,
+                                             const char *opcode)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t at =
+            program_fixture__code(fx, program_fixture__far_block(i), /* lea rcx,[rbx+1] */ "488d4b01");
+        uint64_t end = program_fixture__jump(fx, program_fixture__code(fx, at, test), opcode,
+                                             program_fixture__far_block(i + 1));
+        program_fixture__code(fx, end, "9090909090909090");
+        program_fixture__exec_to(fx, program_fixture__far_block(i), end);
+    }
+    program_fixture__exec_to(
+        fx, program_fixture__far_block(n),
+        program_fixture__code(fx, program_fixture__far_block(n), /* lea rcx,[rbx+1] */ "488d4b01"));
 }
 
 #endif

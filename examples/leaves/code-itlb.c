@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * 448 lines of code, each on a page of its own: they fit the L1I, but not the uop cache, and need more
+ * translations than the ITLB has. The second-level TLB has them all.
+ * Bound by: ITLB Misses. Control: the same lines side by side.
+ */
+#include "leaves.h"
+
+/* Line i stands "distance" bytes after the one before and moved by i lines within the page; it holds 12
+ * instructions and the jump to the next. */
+#define PASSES(lines, distance, passes)                                                                      \
+    __asm__ volatile(".balign 4096\n"                                                                        \
+                     "1:\n"                                                                                  \
+                     ".rept " #lines "\n"                                                                    \
+                     "2:\n"                                                                                  \
+                     ".rept 3\n"                                                                             \
+                     "lea 1(%%rdi), %%rax\n"                                                                 \
+                     "lea 2(%%rdi), %%rdx\n"                                                                 \
+                     "lea 3(%%rdi), %%rsi\n"                                                                 \
+                     "lea 4(%%rdi), %%rcx\n"                                                                 \
+                     ".endr\n"                                                                               \
+                     "jmp 2b + " #distance "\n"                                                              \
+                     ".org 2b + " #distance "\n"                                                             \
+                     ".endr\n"                                                                               \
+                     "dec %%rdi\n"                                                                           \
+                     "jnz 1b"                                                                                \
+                     : "+D"(passes)::"rax", "rcx", "rdx", "rsi", "cc")
+
+int main(int argc, char **argv)
+{
+    uint64_t passes = 550;
+
+    if (leaf__is_control(argc, argv))
+        PASSES(448, 64, passes);
+    else
+        PASSES(448, 4096 + 64, passes);
+    return leaf__print(argv, passes);
+}
