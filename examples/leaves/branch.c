@@ -14,7 +14,8 @@ int main(int argc, char **argv)
     uint64_t n = ROUNDS, x = 1, count = 0, factor = control ? 1 : LEAF_FACTOR;
     uint64_t step = control ? 1ull << 62 : LEAF_STEP;
 
-    __asm__ volatile("1: imul %[factor], %[x]\n"
+    __asm__ volatile(".balign 64\n"
+                     "1: imul %[factor], %[x]\n"
                      "add %[step], %[x]\n"
                      "test %[x], %[x]\n"
                      "js 2f\n"

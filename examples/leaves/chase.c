@@ -15,7 +15,10 @@ static const struct set {
     unsigned n_lines; /* a power of two */
     unsigned stride_bytes;
 } set[] = {
-    {"l1", 256, LINE}, {"l2", 2048, LINE}, {"l3", 32768, LINE}, {"pages", 2048, PAGE + LINE},
+    {"l1", 256, LINE},
+    {"l2", 2048, LINE},
+    {"l3", 32768, LINE},
+    {"pages", 2048, PAGE + LINE},
 };
 static _Alignas(PAGE) char field[2048 * (PAGE + LINE)];
 

@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     uint64_t passes;
 
     if (leaf__is_control(argc, argv)) {
-        passes = 3000;
+        passes = 6000;
         PASSES(1024, passes);
     } else {
         passes = 430;

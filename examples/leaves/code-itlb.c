@@ -6,18 +6,18 @@
  */
 #include "leaves.h"
 
-/* Line i stands "distance" bytes after the one before and moved by i lines within the page; it holds 12
+/* Line i stands "distance" bytes after the one before and moved by i lines within the page; it holds 8
  * instructions and the jump to the next. */
 #define PASSES(lines, distance, passes)                                                                      \
     __asm__ volatile(".balign 4096\n"                                                                        \
                      "1:\n"                                                                                  \
                      ".rept " #lines "\n"                                                                    \
                      "2:\n"                                                                                  \
-                     ".rept 3\n"                                                                             \
-                     "lea 1(%%rdi), %%rax\n"                                                                 \
-                     "lea 2(%%rdi), %%rdx\n"                                                                 \
-                     "lea 3(%%rdi), %%rsi\n"                                                                 \
-                     "lea 4(%%rdi), %%rcx\n"                                                                 \
+                     ".rept 2\n"                                                                             \
+                     "mov $1, %%eax\n"                                                                       \
+                     "mov $2, %%edx\n"                                                                       \
+                     "mov $3, %%esi\n"                                                                       \
+                     "mov $4, %%ecx\n"                                                                       \
                      ".endr\n"                                                                               \
                      "jmp 2b + " #distance "\n"                                                              \
                      ".org 2b + " #distance "\n"                                                             \
@@ -28,7 +28,7 @@
 
 int main(int argc, char **argv)
 {
-    uint64_t passes = 550;
+    uint64_t passes = 1000;
 
     if (leaf__is_control(argc, argv))
         PASSES(448, 64, passes);

@@ -10,10 +10,10 @@
     __asm__ volatile(".balign 64\n"                                                                          \
                      "1:\n"                                                                                  \
                      ".rept " #n_insns " / 4\n"                                                              \
-                     "mov $0x11111111, %%rax\n"                                                             \
-                     "mov $0x22222222, %%rdx\n"                                                             \
-                     "mov $0x33333333, %%rsi\n"                                                             \
-                     "mov $0x44444444, %%rcx\n"                                                             \
+                     "mov $0x11111111, %%rax\n"                                                              \
+                     "mov $0x22222222, %%rdx\n"                                                              \
+                     "mov $0x33333333, %%rsi\n"                                                              \
+                     "mov $0x44444444, %%rcx\n"                                                              \
                      ".endr\n"                                                                               \
                      "dec %%rdi\n"                                                                           \
                      "jnz 1b"                                                                                \
@@ -24,10 +24,10 @@ int main(int argc, char **argv)
     uint64_t passes;
 
     if (leaf__is_control(argc, argv)) {
-        passes = 6000;
+        passes = 12000;
         PASSES(512, passes);
     } else {
-        passes = 1000;
+        passes = 1600;
         PASSES(3072, passes);
     }
     return leaf__print(argv, passes);

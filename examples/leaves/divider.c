@@ -7,6 +7,7 @@
 
 #define ROUNDS(op, n)                                                                                        \
     __asm__ volatile("movsd %1, %%xmm8\n"                                                                    \
+                     ".balign 64\n"                                                                          \
                      "1: movaps %%xmm8, %%xmm0\n" op " %%xmm8, %%xmm0\n"                                     \
                      "movaps %%xmm8, %%xmm1\n" op " %%xmm8, %%xmm1\n"                                        \
                      "movaps %%xmm8, %%xmm2\n" op " %%xmm8, %%xmm2\n"                                        \
@@ -19,7 +20,7 @@
 
 int main(int argc, char **argv)
 {
-    uint64_t n = 320000;
+    uint64_t n = 500000;
     double value = 1.0;
 
     if (leaf__is_control(argc, argv))

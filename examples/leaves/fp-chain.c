@@ -17,11 +17,12 @@
                      "addsd %%xmm8, %%xmm" #r7 "\n"                                                          \
                      "dec %0\n"                                                                              \
                      "jnz 1b"                                                                                \
-                     : "+r"(n)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "cc")
+                     : "+r"(n)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",      \
+                       "cc")
 
 int main(int argc, char **argv)
 {
-    uint64_t n = 320000;
+    uint64_t n = 500000;
 
     if (leaf__is_control(argc, argv))
         ROUNDS(0, 1, 2, 3, 4, 5, 6, 7, n);

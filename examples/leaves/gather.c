@@ -15,7 +15,8 @@ int main(int argc, char **argv)
     uint64_t n = LOADS, x = 1, sum = 0, place;
     uint64_t mask = leaf__is_control(argc, argv) ? 0x3fc0 : (1 << FIELD_LOG2) - LINE;
 
-    __asm__ volatile("1: mov %[x], %[place]\n"
+    __asm__ volatile(".balign 64\n"
+                     "1: mov %[x], %[place]\n"
                      "shr $36, %[place]\n"
                      "and %[mask], %[place]\n"
                      "imul %[factor], %[x]\n"

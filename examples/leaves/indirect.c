@@ -30,6 +30,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < TARGETS; i++)
         target[i] = leaf_targets + (control ? 0 : i * TARGET_BYTES);
     __asm__ volatile("sub $128, %%rsp\n"
+                     ".balign 64\n"
                      "1: imul %[factor], %[x]\n"
                      "add %[step], %[x]\n"
                      "mov %[x], %[which]\n"

@@ -10,10 +10,10 @@
     __asm__ volatile(".balign 64\n"                                                                          \
                      "1:\n"                                                                                  \
                      ".rept 3072 / 4\n"                                                                      \
-                     "add $0x1111, %%" a "\n"                                                               \
-                     "add $0x2222, %%" c "\n"                                                               \
-                     "add $0x3333, %%" d "\n"                                                               \
-                     "add $0x4444, %%" si "\n"                                                              \
+                     "add $0x1111, %%" a "\n"                                                                \
+                     "add $0x2222, %%" c "\n"                                                                \
+                     "add $0x3333, %%" d "\n"                                                                \
+                     "add $0x4444, %%" si "\n"                                                               \
                      ".endr\n"                                                                               \
                      "dec %%rdi\n"                                                                           \
                      "jnz 1b"                                                                                \

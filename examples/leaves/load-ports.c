@@ -9,10 +9,9 @@
 #define OTHER(k, r) "mov $" #k ", %%" #r "\n"
 #define ROUNDS(SECOND, n)                                                                                    \
     __asm__ volatile(".balign 64\n"                                                                          \
-                     "1:\n" LOAD(0, eax) SECOND(8, ecx) LOAD(16, edx) SECOND(24, esi)                        \
-                     LOAD(32, eax) SECOND(40, ecx) LOAD(48, edx) SECOND(56, esi)                             \
-                     "dec %0\n"                                                                              \
-                     "jnz 1b"                                                                                \
+                     "1:\n" LOAD(0, eax) SECOND(8, ecx) LOAD(16, edx) SECOND(24, esi) LOAD(32, eax)          \
+                         SECOND(40, ecx) LOAD(48, edx) SECOND(56, esi) "dec %0\n"                            \
+                                                                       "jnz 1b"                              \
                      : "+r"(n)                                                                               \
                      : "r"(field)                                                                            \
                      : "rax", "rcx", "rdx", "rsi", "cc")
@@ -21,7 +20,7 @@ static _Alignas(LINE) char field[LINE];
 
 int main(int argc, char **argv)
 {
-    uint64_t n = 320000;
+    uint64_t n = 700000;
 
     if (leaf__is_control(argc, argv))
         ROUNDS(OTHER, n);

@@ -8,7 +8,7 @@
 static _Alignas(PAGE) char field[PAGE];
 
 #define ROUNDS(op, n)                                                                                        \
-    __asm__ volatile("1:\n" op " $1, (%1)\n" op " $1, 64(%1)\n" op " $1, 128(%1)\n" op " $1, 192(%1)\n"  \
+    __asm__ volatile("1:\n" op " $1, (%1)\n" op " $1, 64(%1)\n" op " $1, 128(%1)\n" op " $1, 192(%1)\n"      \
                      "dec %0\n"                                                                              \
                      "jnz 1b"                                                                                \
                      : "+r"(n)                                                                               \

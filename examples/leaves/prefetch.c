@@ -16,18 +16,18 @@ static _Alignas(PAGE) char field[1 << FIELD_LOG2];
                      "imul %[factor], %[ahead]\n"                                                            \
                      "add %[step], %[ahead]\n"                                                               \
                      "mov %[ahead], %%rcx\n"                                                                 \
-                     "shr $38, %%rcx\n" fetch_ahead "\n"                                                    \
+                     "shr $38, %%rcx\n" fetch_ahead "\n"                                                     \
                      "mov %[x], %%rcx\n"                                                                     \
-                     "shr $38, %%rcx\n"                                                                     \
-                     "mov (%[field],%%rcx), %%al\n"                                                          \
+                     "shr $38, %%rcx\n"                                                                      \
+                     "movzbl (%[field],%%rcx), %%eax\n"                                                      \
                      "mov %%rax, %%rcx\n"                                                                    \
                      "mov %%rax, %%rdx\n"                                                                    \
                      "mov %%rax, %%rsi\n"                                                                    \
                      ".rept 40\n"                                                                            \
-                     "add $1, %%rax\n"                                                                      \
-                     "add $2, %%rcx\n"                                                                      \
-                     "add $3, %%rdx\n"                                                                      \
-                     "add $4, %%rsi\n"                                                                      \
+                     "add $1, %%rax\n"                                                                       \
+                     "add $2, %%rcx\n"                                                                       \
+                     "add $3, %%rdx\n"                                                                       \
+                     "add $4, %%rsi\n"                                                                       \
                      ".endr\n"                                                                               \
                      "dec %[n]\n"                                                                            \
                      "jnz 1b"                                                                                \

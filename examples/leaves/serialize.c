@@ -8,8 +8,8 @@
 #define ROUNDS(fence, n)                                                                                     \
     __asm__ volatile("1:\n"                                                                                  \
                      ".rept 4\n"                                                                             \
-                     "add $1, %%rax\n"                                                                      \
-                     "add $1, %%rcx\n" fence "\n"                                                           \
+                     "add $1, %%rax\n"                                                                       \
+                     "add $1, %%rcx\n" fence "\n"                                                            \
                      ".endr\n"                                                                               \
                      "dec %0\n"                                                                              \
                      "jnz 1b"                                                                                \

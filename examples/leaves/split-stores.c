@@ -10,7 +10,7 @@ static _Alignas(PAGE) char field[PAGE];
 int main(int argc, char **argv)
 {
     char *p = field + (leaf__is_control(argc, argv) ? 0 : LINE - 4);
-    uint64_t n = 320000;
+    uint64_t n = 600000;
 
     __asm__ volatile("1:\n"
                      ".set leaf_place, 0\n"

@@ -6,7 +6,7 @@
  */
 #include "leaves.h"
 
-enum { LINES = 2048, PASSES = 500 };
+enum { LINES = 2048, PASSES = 700 };
 
 static _Alignas(PAGE) char field[LINES * (PAGE + LINE)];
 

@@ -59,8 +59,8 @@ struct uop {
     uint8_t kind;   /* enum uop_kind */
     uint8_t flags;  /* enum uop_flag */
     uint8_t n_src, n_dst;
-    uint8_t access; /* which access of the step (load, STA, STD); 255: none known */
-    uint8_t reserved;
+    uint8_t access;   /* which access of the step (load, STA, STD); 255: none known */
+    uint8_t results;  /* 1: writes a general register or flags, 2: a vector register (RT-7) */
     uint16_t div_cyc; /* divider occupancy, 0: does not use it (EX-14) */
     uint16_t max_lat; /* largest of dst_lat, 0 without results */
     uint8_t src[UOP_MAX_SRC];
@@ -84,6 +84,7 @@ struct recipe {
     bool eliminated;            /* candidate for move elimination: try it, else use RECIPE_MOVE */
     bool zero;                  /* no uop needs a port: outputs ready at rename (RN-4) */
     bool zero_idiom;            /* the zeroing idiom (EX-9 index rule) */
+    bool single; /* one uop with a port and nothing special: no fence, lock, serialisation, period */
 };
 
 /* Situations; bits combine. */

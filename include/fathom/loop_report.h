@@ -104,6 +104,7 @@ struct loop_report {
     struct profile_tree tree;
     struct profile_stack stack;
     double path[PATH_LINKS];
+    const char *limit; /* in a word: a bound, or "hazards" when they cost a sixth or more; NULL: unknown */
     char sentence[1024], next[512];
 
     struct timeline timeline;

@@ -15,16 +15,17 @@
 struct json_writer;
 struct status;
 
+#define SWEEP_NO_POINT SIZE_MAX
 enum { SWEEP_MAX_AXES = 2, SWEEP_MAX_POINTS = 20000, SWEEP_NAME_MAX = 48 };
 
 /* One parameter of a sweep and its values. */
 struct sweep_axis {
     char name[SWEEP_NAME_MAX]; /* as the user wrote it: "rs" */
-    char key[SWEEP_NAME_MAX];  /* the parameter, "rs_entries"; "others": all out-of-order buffers but the RS */
-    char unit[16];             /* of the parameter, "" without and for "others" */
-    bool factor;               /* values are multiples of the core's own */
-    double *value;             /* rising or as listed */
-    double *effective;         /* what the parameter was set to; NULL for "others" */
+    char key[SWEEP_NAME_MAX]; /* the parameter, "rs_entries"; "others": all out-of-order buffers but the RS */
+    char unit[16];            /* of the parameter, "" without and for "others" */
+    bool factor;              /* values are multiples of the core's own */
+    double *value;            /* rising or as listed */
+    double *effective;        /* what the parameter was set to; NULL for "others" */
     size_t n;
 };
 
@@ -76,9 +77,9 @@ struct sweep_loop_result {
     char *name;
     char *error; /* why the unmodified core has no figure; NULL: it has one */
     struct sweep_point base;
-    struct sweep_point *point;   /* sweep_spec__points of them */
-    double slope;                /* one axis: least squares, cycles per unit of the axis; NAN otherwise */
-    size_t best, worst;          /* points; meaningless with an error */
+    struct sweep_point *point;     /* sweep_spec__points of them */
+    double slope;                  /* one axis: least squares, cycles per unit of the axis; NAN otherwise */
+    size_t best, worst;            /* points; meaningless with an error */
     double min_cycles, max_cycles; /* NAN when no point has a figure */
 };
 
@@ -86,6 +87,7 @@ struct sweep {
     struct core core; /* unmodified */
     enum loopsim_model model;
     struct sweep_spec spec;
+    size_t own; /* the point that is the unmodified core; SWEEP_NO_POINT: the grid passes it by */
     struct sweep_loop_result *loop;
     size_t n_loops;
 };

@@ -55,9 +55,11 @@ bool uop__add_src(struct uop *uop, unsigned id)
     for (unsigned i = 0; i < uop->n_src; i++)
         if (uop->src[i] == id)
             return true;
-    if (uop->n_src >= UOP_MAX_SRC)
+    unsigned n = uop->n_src;
+    if (n >= UOP_MAX_SRC)
         return false;
-    uop->src[uop->n_src++] = (uint8_t)id;
+    uop->src[n] = (uint8_t)id;
+    uop->n_src = (uint8_t)(n + 1);
     return true;
 }
 
@@ -616,6 +618,14 @@ static void group_items(unsigned n_items, unsigned n, const bool *joins, uint16_
     }
 }
 
+static uint8_t results_of(const struct uop *uop)
+{
+    unsigned results = 0;
+    for (unsigned i = 0; i < uop->n_dst; i++)
+        results |= uop->dst[i] < R_VEC0 ? 1u : uop->dst[i] < R_MMX0 ? 2u : 0u;
+    return (uint8_t)results;
+}
+
 const struct recipe *crack__group(struct isa *isa, const struct uop *uops, unsigned n_uops, unsigned n_fused,
                                   unsigned n_lams)
 {
@@ -650,6 +660,7 @@ const struct recipe *crack__group(struct isa *isa, const struct uop *uops, unsig
     recipe->n_lams = (uint16_t)n_lams;
     recipe->zero = true;
     for (unsigned i = 0; i < n_uops; i++) {
+        copy[i].results = results_of(&copy[i]);
         recipe->n_loads = (uint16_t)(recipe->n_loads + (copy[i].kind == UOP_LOAD));
         recipe->n_stores = (uint16_t)(recipe->n_stores + (copy[i].kind == UOP_STA));
         recipe->zero = recipe->zero && !copy[i].ports;
@@ -676,6 +687,8 @@ const struct recipe *crack__recipe(struct isa *isa, const struct decoded *d, con
     recipe->tp_cyc = facts.f.tp_cyc;
     recipe->eliminated = facts.elim;
     recipe->zero_idiom = recipe->zero && facts.row && facts.row->zero_idiom;
+    recipe->single = recipe->n_uops == 1 && recipe->uops[0].ports && !recipe->tp_cyc && !recipe->eliminated &&
+                     !(insn->flags & (INSN_SERIALIZING | INSN_FENCE_LOAD | INSN_FENCE_STORE | INSN_LOCKED));
     if (recipe->zero && !facts.elim && facts.row) { /* RN-4, RN-6: results are ready at rename */
         struct uop *first = (struct uop *)recipe->uops;
         for (unsigned i = 0; i < w.n_out; i++)

@@ -27,16 +27,20 @@ int hex__parse(const char *text, uint8_t *bytes, size_t cap, size_t *size, struc
         if ((p[0] == '0' || p[0] == '\\') && (p[1] | 0x20) == 'x') {
             p += 2;
             if (digit(*p) < 0)
-                return status__fail(st, "hex: digits are missing after character %zu", (size_t)(p - text));
+                return status__fail_with(st, EXIT_CODE_USAGE, "hex: digits are missing after character %zu",
+                                         (size_t)(p - text));
         }
         int high = digit(p[0]), low = high < 0 ? -1 : digit(p[1]);
         if (high < 0)
-            return status__fail(st, "hex: character %zu is no hexadecimal digit", (size_t)(p - text) + 1);
+            return status__fail_with(st, EXIT_CODE_USAGE, "hex: character %zu is no hexadecimal digit",
+                                     (size_t)(p - text) + 1);
         if (low < 0)
-            return status__fail(st, "hex: the byte that starts at character %zu has one digit instead of two",
-                                (size_t)(p - text) + 1);
+            return status__fail_with(
+                st, EXIT_CODE_USAGE,
+                "hex: the byte that starts at character %zu has one digit instead of two",
+                (size_t)(p - text) + 1);
         if (n == cap)
-            return status__fail(st, "hex: more than %zu bytes; a loop has fewer", cap);
+            return status__fail_with(st, EXIT_CODE_USAGE, "hex: more than %zu bytes; a loop has fewer", cap);
         bytes[n++] = (uint8_t)(high << 4 | low);
         p += 2;
     }

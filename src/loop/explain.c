@@ -14,6 +14,8 @@
 
 enum { TEXT_BYTES = 160 };
 
+#define HAZARD_LIMIT (1.0 / 6)
+
 const char *loop_wait__name(enum loop_wait wait)
 {
     static const char *const name[LOOP_WAITS] = {
@@ -310,6 +312,7 @@ static void add_bounds(struct loop_report *r, const struct loop_question *q, str
                               sizeof r->next);
         r->hazard = r->simulated ? cycles - r->bounds.cycles : 0;
         r->hazard_share = r->simulated && cycles > 0 ? r->hazard / cycles : 0;
+        r->limit = r->hazard_share > HAZARD_LIMIT ? "hazards" : bound__name(r->bounds.largest);
     }
     free(text);
 }

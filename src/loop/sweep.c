@@ -20,9 +20,13 @@ static int prepare(struct sweep *sweep, const struct sweep_config *config, struc
         return status__fail(st, "not enough memory for a sweep of %zu points", n);
     sweep->n_loops = config->n_loops;
     v[0].core = *config->core;
-    for (size_t i = 0; i < n; i++)
+    sweep->own = SWEEP_NO_POINT;
+    for (size_t i = 0; i < n; i++) {
         if (sweep_spec__core(&sweep->spec, i, config->core, &v[i + 1].core, st))
             return -1;
+        if (memcmp(&v[i + 1].core, config->core, sizeof *config->core) == 0)
+            sweep->own = i;
+    }
     for (size_t k = 0; k < config->n_loops; k++) {
         struct sweep_loop_result *loop = &sweep->loop[k];
         loop->name = strdup(config->loop[k].name);

@@ -26,8 +26,8 @@ struct worker {
 
 struct job {
     struct sweep_grid *grid;
-    size_t first, end;   /* cells to fill */
-    atomic_size_t next;  /* the next one */
+    size_t first, end;  /* cells to fill */
+    atomic_size_t next; /* the next one */
     atomic_size_t done;
     atomic_bool failed;
     pthread_mutex_t lock;
@@ -44,7 +44,8 @@ static bool same_table(const struct core *a, const struct core *b)
            a->pop5c_ends_group == b->pop5c_ends_group;
 }
 
-/* The simulator owns its description and reads it anew at every run; only the sets of the DSB are sized by it. */
+/* The simulator owns its description and reads it anew at every run; only the sets of the DSB are sized by
+ * it. */
 static bool change_core(struct loopsim *sim, const struct core *core)
 {
     struct core *own = (struct core *)loopsim__core(sim);

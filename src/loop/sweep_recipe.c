@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uops as they might be: recipes of a block's instructions replaced for the length of a run. The table keeps
- * recipes by instruction and situation; a patch puts edited copies in their place and takes them out again. */
+ * recipes by instruction and situation; a patch puts edited copies in their place and takes them out again.
+ */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

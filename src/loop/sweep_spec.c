@@ -18,8 +18,8 @@ static const char *const others[] = {"rob_entries", "idq_entries", "load_buffer"
 /* RT-5, RT-7: buffers that only the published rules look at in loops. */
 static const char *const ufs_only[] = {"load_buffer", "store_buffer", "load_matrix"};
 /* Parameters of parts that loops do without: memory is L1, branches are known, decoded code stays. */
-static const char *const never[] = {"lsd_detect_iterations", "dsb_sets", "prf_int", "prf_vec", "split_load_cyc",
-                                    "split_page_cyc",        "alias_4k_cyc"};
+static const char *const never[] = {"lsd_detect_iterations", "dsb_sets",       "prf_int",     "prf_vec",
+                                    "split_load_cyc",        "split_page_cyc", "alias_4k_cyc"};
 
 struct parser {
     struct sweep_spec *spec;
@@ -300,8 +300,8 @@ static int check_points(struct parser *p)
 
     if (n > SWEEP_MAX_POINTS)
         return status__fail_with(p->st, EXIT_CODE_USAGE,
-                                 "--sweep %.200s: %zu points are more than %d: choose larger steps", p->text, n,
-                                 SWEEP_MAX_POINTS);
+                                 "--sweep %.200s: %zu points are more than %d: choose larger steps", p->text,
+                                 n, SWEEP_MAX_POINTS);
     for (size_t i = 0; i < n; i++)
         if (sweep_spec__core(p->spec, i, p->core, &core, p->st))
             return -1;
@@ -312,8 +312,7 @@ int sweep_spec__parse(struct sweep_spec *spec, const char *text, const struct co
                       enum loopsim_model model, struct status *st)
 {
     struct status ignored;
-    struct parser p = {
-        .spec = spec, .core = core, .model = model, .text = text, .st = st ? st : &ignored};
+    struct parser p = {.spec = spec, .core = core, .model = model, .text = text, .st = st ? st : &ignored};
     const char *at = text;
 
     memset(spec, 0, sizeof *spec);

@@ -69,8 +69,8 @@ struct named_param {
 static int add_buffers(struct plan *plan)
 {
     static const struct named_param buffers[] = {
-        {"rob_entries", "ROB", false},       {"rs_entries", "RS", false},
-        {"idq_entries", "IDQ", false},       {"load_buffer", "load buffer", true},
+        {"rob_entries", "ROB", false},          {"rs_entries", "RS", false},
+        {"idq_entries", "IDQ", false},          {"load_buffer", "load buffer", true},
         {"store_buffer", "store buffer", true}, {"load_matrix", "load matrix", true},
     };
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
@@ -160,8 +160,9 @@ static int add_insn_latency(struct plan *plan, struct insn *insn)
     snprintf(id, sizeof id, "latency:%s/2", v.edit.mnemonic);
     if (lat < 2 || has_change(plan, id))
         return 0;
-    return add(plan, WHAT_IF_LATENCY, &v, strdup(id),
-               text__printf("latency of %s halved (up to %u -> %u cycles)", v.edit.mnemonic, lat, (lat + 1) / 2));
+    return add(
+        plan, WHAT_IF_LATENCY, &v, strdup(id),
+        text__printf("latency of %s halved (up to %u -> %u cycles)", v.edit.mnemonic, lat, (lat + 1) / 2));
 }
 
 static int add_divider(struct plan *plan, struct insn *insn)
@@ -325,8 +326,8 @@ static char *verdict(const struct what_if_loop *loop)
     if (equal > 1)
         snprintf(more, sizeof more, "; %zu other change%s gain%s as much", equal - 1, equal > 2 ? "s" : "",
                  equal > 2 ? "" : "s");
-    return text__printf("Most would be gained by: %s (%.2f -> %.2f cycles per iteration, %.2fx)%s.", r->change,
-                        loop->base.cycles, r->point.cycles, r->point.speedup, more);
+    return text__printf("Most would be gained by: %s (%.2f -> %.2f cycles per iteration, %.2fx)%s.",
+                        r->change, loop->base.cycles, r->point.cycles, r->point.speedup, more);
 }
 
 static int fill_loop(struct plan *plan, struct what_if_loop *loop, const struct sweep_grid *grid, size_t k)

@@ -55,8 +55,11 @@ static void first_delivery(struct pipe *p, struct fetched *f, uint64_t i)
     const struct recipe *r = f->insn->recipe[variant];
     f->delivered_at = p->now;
     f->recipe = r ? r : isa__recipe(p->isa, f->insn, variant);
-    if (f->flags & F_MISPREDICT && !(f->flags & F_WRONG))
+    bool resolves = f->flags & F_MISPREDICT && !(f->flags & F_WRONG);
+    if (resolves)
         p->stack_saved = p->stack;
+    else if (f->recipe->single && !p->ufs)
+        f->flags |= F_SINGLE;
 }
 
 void idq__deliver(struct pipe *p, uint64_t fetched, unsigned first_lam, unsigned end_lam, bool from_ms)

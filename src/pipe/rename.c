@@ -330,17 +330,6 @@ static void issue_uop(struct pipe *p, struct duop *u, unsigned slot)
         schedule__set_ready(p, u);
 }
 
-static void count_results(struct rob_entry *e, const struct uop *t)
-{
-    bool gpr = false, vec = false;
-    for (unsigned k = 0; k < t->n_dst; k++) {
-        gpr |= t->dst[k] < R_VEC0;
-        vec |= t->dst[k] >= R_VEC0 && t->dst[k] < R_MMX0;
-    }
-    e->n_int = (uint8_t)(e->n_int + gpr);
-    e->n_vec = (uint8_t)(e->n_vec + vec);
-}
-
 /* One laminated uop into the ROB: one entry for each fused-domain uop. */
 static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned slot)
 {
@@ -371,8 +360,8 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
         e->n_uops++;
         e->n_loads = (uint8_t)(e->n_loads + (t->kind == UOP_LOAD));
         e->n_stores = (uint8_t)(e->n_stores + (t->kind == UOP_STA));
-        if (!p->endless)
-            count_results(e, t);
+        e->n_int = (uint8_t)(e->n_int + (t->results & 1));
+        e->n_vec = (uint8_t)(e->n_vec + (t->results >> 1));
         issue_uop(p, u, slot + fused - 1);
         p->rs_used++;
     }
@@ -385,6 +374,37 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
         e->n_insns = f->n_insns;
     }
     return fused;
+}
+
+/* The usual instruction in one go: what rename_insn and issue_lam do, for a recipe that is `single`. */
+static void issue_single(struct pipe *p, const struct idq_entry *q, struct fetched *f, unsigned slot)
+{
+    const struct recipe *r = f->recipe;
+    const struct uop *t = r->uops;
+    struct duop *u = new_uop(p, t, 0, q->fetched);
+    uint64_t no_store = 0;
+
+    if (t->kind != UOP_COMPUTE)
+        memory_uop(p, u, f, &no_store);
+    written_registers(p, f->insn, r);
+    write_registers(p, u);
+    unsigned flags = ROB_ENDS | (f->flags & F_WRONG ? ROB_WRONG : 0) | (q->from_ms ? ROB_MS : 0) |
+                     (f->insn->branch != BRANCH_NONE || f->flags & F_PAIR ? ROB_BRANCH : 0);
+    *pipe__rob(p, p->rob_tail++) = (struct rob_entry){.first_uop = u->seq,
+                                                      .fetched = q->fetched,
+                                                      .next_step = f->next_step,
+                                                      .issued_at = p->now,
+                                                      .site = f->site,
+                                                      .n_uops = 1,
+                                                      .flags = (uint8_t)flags,
+                                                      .n_insns = f->n_insns,
+                                                      .n_loads = t->kind == UOP_LOAD,
+                                                      .n_int = t->results & 1,
+                                                      .n_vec = t->results >> 1};
+    p->prf_int_free -= t->results & 1;
+    p->prf_vec_free -= t->results >> 1;
+    issue_uop(p, u, slot);
+    p->rs_used++;
 }
 
 static void issue_special(struct pipe *p, const struct idq_entry *q, unsigned slot)
@@ -439,6 +459,14 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
             return false;
         issue_special(p, q, *slots);
         *merge_done = q->kind == IDQ_MERGE; /* RN-15: alone in its cycle */
+        *slots += 1;
+        p->idq_head++;
+        return true;
+    }
+    if (f->flags & F_SINGLE && p->roomy) {
+        if (*slots >= p->width || (*slots && f->flags & F_PASS_START)) /* LSD-2 */
+            return false;
+        issue_single(p, q, f, *slots);
         *slots += 1;
         p->idq_head++;
         return true;

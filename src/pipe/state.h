@@ -66,6 +66,7 @@ enum fetched_flag {
     F_HOLD = 1 << 7,       /* fetch stops until it is decoded (BACLEAR) */
     F_BUBBLE = 1 << 8,     /* taken, target from the slower BTB level (FE-20) */
     F_PASS_START = 1 << 9, /* LSD: first of a replicated pass */
+    F_SINGLE = 1 << 11,    /* its recipe is `single` and it starts no wrong path: issued in one go */
     F_NOT_TAKEN = 1 << 10, /* conditional branch (or its pair) predicted not taken */
 };
 
@@ -378,7 +379,7 @@ struct pipe {
     unsigned n_reports;
     bool gate_closed;
     bool was_idle; /* the last cycle changed nothing */
-    bool roomy; /* rings and buffers have room for any ordinary group */
+    bool roomy;    /* rings and buffers have room for any ordinary group */
 
     /* rings, last: pipe__reset does not clear them, their heads and tails say what counts */
     struct idq_entry idq[IDQ_RING];

@@ -106,8 +106,9 @@ static void figures(const struct page *page)
     fprintf(out, "  %-26s %9.2f", "cycles per iteration", f->cycles);
     paint(page, PLAIN);
     if (f->periodic)
-        fprintf(out, "  exact: the machine repeats after %" PRIu64 " cycles = %" PRIu32 " iteration%s\n",
-                f->period_cycles, f->period_iterations, f->period_iterations == 1 ? "" : "s");
+        fprintf(out, "  exact: the machine repeats after %" PRIu64 " cycle%s, %" PRIu32 " iteration%s\n",
+                f->period_cycles, f->period_cycles == 1 ? "" : "s", f->period_iterations,
+                f->period_iterations == 1 ? "" : "s");
     else
         fprintf(out, "  no period found: mean of the last %" PRIu64 " of %" PRIu64 " iterations\n",
                 r->window_iterations, f->simulated_iterations);
@@ -131,7 +132,7 @@ static void port_names(char *text, size_t size, uint16_t set)
             n += (size_t)snprintf(text + n, size - n, "%s%d", n ? "," : " ", p);
 }
 
-static void bound_insns(const struct page *page, const struct bound *b, int indent)
+static void bound_insns(const struct page *page, const struct bound *b)
 {
     char list[512];
     size_t n = 0;
@@ -148,7 +149,6 @@ static void bound_insns(const struct page *page, const struct bound *b, int inde
         }
         n += (size_t)snprintf(list + n, sizeof list - n, "%s%u", i ? "," : "#", b->insns[i] + 1u);
     }
-    (void)indent;
     fputs(list, page->out);
 }
 
@@ -177,7 +177,7 @@ static void bound_line(const struct page *page, enum bound_kind kind)
     if (largest)
         paint(page, PLAIN);
     fputs("  ", page->out);
-    bound_insns(page, b, 72);
+    bound_insns(page, b);
     putc('\n', page->out);
 }
 
@@ -389,10 +389,9 @@ void view__loop_table(const struct loop_entry *entry, size_t n, FILE *out)
                     e->why ? e->why : "");
             continue;
         }
-        const char *limit = r->has_bounds ? bound__name(r->bounds.largest) : "?";
+        const char *limit = r->limit ? r->limit : "?";
         if (r->simulated)
-            fprintf(out, "%4zu %8.2f %6.2f %-10s  %s\n", i + 1, r->figures.cycles, r->ipc,
-                    r->hazard_share > 0.15 ? "hazards" : limit, e->name);
+            fprintf(out, "%4zu %8.2f %6.2f %-10s  %s\n", i + 1, r->figures.cycles, r->ipc, limit, e->name);
         else
             fprintf(out, "%4zu %8.2f %6s %-10s  %s\n", i + 1, r->bounds.cycles, "-", limit, e->name);
     }

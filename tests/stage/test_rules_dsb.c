@@ -157,7 +157,7 @@ static void test_DSB_10_DSB_12_width(void **state)
     check_delivery("skl", /* 6*nop4; nop7; nop1; dec r15; jnz l */ "6*66666690 666666666666909049ffcf75db", 0,
                    (const unsigned[]){6, 2 + 1}, 2);
     assert_int_equal(
-        rules__cycles_with(SKL, /* 6*nop4; dec r15; jnz l */ "6*66666690 49ffcf75e3", "dsb_width=4"), 175);
+        rules__cycles_with(SKL, /* 6*nop4; dec r15; jnz l */ "6*66666690 49ffcf75e3", "dsb_width=4"), 200);
 }
 
 /* A 64-bit immediate takes a slot more and ends the cycle: a third MOVABS waits. */

@@ -33,31 +33,37 @@ static void test_RN_01_serialising_instructions(void **state)
         }
 }
 
-/* Without a port no RS entry: nops pass a scheduler of four entries unhindered, additions do not: those issue
- * in one cycle and free their entries five cycles later, for the gate of the next: six cycles for four. */
+/* Without a port no RS entry: nops pass a scheduler of 16 entries unhindered. Three on ports 0, 1 and 5 do
+ * not: the gate wants four free entries, so after five groups (15) it closes until the first group, issued in
+ * t and dispatched in t+5, has left: t+6. Five groups in six cycles. */
 static void test_RN_02_CY_01_rs_entries(void **state)
 {
     (void)state;
     for (enum rules_core c = SNB; c <= SKL; c++) {
-        assert_int_equal(rules__cycles_with(c, /* 4*nop4 */ "4*66666690", "rs_entries=4"), 100);
-        assert_int_equal(rules__cycles_with(c, /* 4*nop4 */ "4*66666690", "rs_entries=97"), 100);
+        assert_int_equal(rules__cycles_with(c, /* 4*nop4 */ "4*66666690", "rs_entries=16"), 100);
         assert_int_equal(
-            rules__cycles_with(c,
-                               /* mov eax,1; mov ecx,1; mov edx,1; nop1 */ "b801000000b901000000ba0100000090",
-                               "rs_entries=4"),
-            c <= IVB ? 600 : 600);
+            rules__cycles_with(c, /* movd eax,xmm2; lea rcx,[rbx+rdx+8]; vunpcklpd xmm0,xmm1,xmm2; nop3 */
+                               "660f7ed0488d4c1308c5f114c2666690", "rs_entries=19"),
+            100);
+        assert_int_equal(
+            rules__cycles_with(c, /* movd eax,xmm2; lea rcx,[rbx+rdx+8]; vunpcklpd xmm0,xmm1,xmm2; nop3 */
+                               "660f7ed0488d4c1308c5f114c2666690", "rs_entries=16"),
+            120);
     }
 }
 
-/* CY-1, RT-4: the gate opens only for a whole group. A ROB of 12: nops issued in t retire in t+1, so at most
- * four are inside when the gate looks. A ROB of 7 lets the next group wait for the retirement of this one. */
-static void test_CY_01_RT_04_room_for_a_whole_group(void **state)
+/* A group issued in t retires in t+8, after that cycle's gate (CY-2): eight groups, 32 entries, are inside
+ * when the gate looks. It wants room for four more (RT-4): 36 entries are enough; with 35 eight groups take
+ * nine cycles. */
+static void test_CY_01_CY_02_RT_03_RT_04_room_for_a_whole_group(void **state)
 {
+    const char *code = /* mov eax,1; 2*nop4; nop3 */ "b801000000 2*66666690 666690";
     (void)state;
     for (enum rules_core c = SNB; c <= SKL; c++) {
-        /* issue in t, retire in t+1 after the gate has been tested (CY-2): next issue in t+2 */
-        assert_int_equal(rules__cycles_with(c, /* 4*nop4 */ "4*66666690", "rob_entries=8"), 100);
-        assert_int_equal(rules__cycles_with(c, /* 4*nop4 */ "4*66666690", "rob_entries=7"), 200);
+        assert_int_equal(rules__cycles_with(c, code, "rob_entries=36"), 100);
+        assert_in_range(rules__cycles_with(c, code, "rob_entries=35"), 112, 113);
+        assert_in_range(rules__cycles_with(c, code, "rob_entries=32"), 112, 113);
+        assert_in_range(rules__cycles_with(c, code, "rob_entries=31"), 128, 129);
     }
 }
 
@@ -381,7 +387,7 @@ int main(void)
         cmocka_unit_test(test_RN_01_four_a_cycle),
         cmocka_unit_test(test_RN_01_serialising_instructions),
         cmocka_unit_test(test_RN_02_CY_01_rs_entries),
-        cmocka_unit_test(test_CY_01_RT_04_room_for_a_whole_group),
+        cmocka_unit_test(test_CY_01_CY_02_RT_03_RT_04_room_for_a_whole_group),
         cmocka_unit_test(test_RT_01_rob_entries_are_fused),
         cmocka_unit_test(test_RT_02_earliest_timeline),
         cmocka_unit_test(test_RT_02_retire_width),
