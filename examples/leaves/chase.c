@@ -8,7 +8,7 @@
  */
 #include "leaves.h"
 
-enum { LOADS = 1600000 };
+enum { LOADS = 1900000 };
 
 static const struct set {
     const char *name;
@@ -17,30 +17,23 @@ static const struct set {
 } set[] = {
     {"l1", 256, LINE},
     {"l2", 2048, LINE},
-    {"l3", 32768, LINE},
+    {"l3", 16384, LINE},
     {"pages", 2048, PAGE + LINE},
 };
 static _Alignas(PAGE) char field[2048 * (PAGE + LINE)];
 
-/* A full-period generator modulo the number of lines visits each once. Its low bits alternate: they
+/* A full-period generator modulo the number of lines visits each once. Its low bits repeat soon: they
  * become the high bits of the line number. */
-static unsigned place(unsigned x, unsigned bits)
-{
-    unsigned line = 0;
-
-    for (unsigned b = 0; b < bits; b++)
-        line |= (x >> b & 1) << (bits - 1 - b);
-    return line;
-}
-
 static void *link_lines(const struct set *s)
 {
-    unsigned bits = (unsigned)__builtin_ctz(s->n_lines), x = 0;
+    unsigned bits = (unsigned)__builtin_ctz(s->n_lines), half = bits / 2, x = 0;
     char *from = field;
 
     do {
         x = (x * 1664525u + 1013904223u) % s->n_lines;
-        char *to = field + (size_t)place(x, bits) * s->stride_bytes;
+        unsigned line = x >> half | (x & ((1u << half) - 1)) << (bits - half);
+        char *to = field + (size_t)line * s->stride_bytes;
+
         *(void **)from = to;
         from = to;
     } while (x);

@@ -12,7 +12,7 @@
 #include "fathom/status.h"
 #include "fathom/tree.h"
 
-enum { TEXT_BYTES = 160 };
+enum { TEXT_BYTES = 160, STEP_CYCLES = 256, MIN_ITERATIONS = 12, MAX_EXTRA_CYCLES = 200000 };
 
 #define HAZARD_LIMIT (1.0 / 6)
 
@@ -58,6 +58,7 @@ double loop_report__fidelity(double predicted, double measured)
 static void keep_uop(struct uop_listener *self, const struct uop_record *u)
 {
     struct explain_uops *k = (struct explain_uops *)self;
+    k->n_fused += u->fused_head;
     if (!vector__push(&k->all, *u))
         k->failed = true;
 }
@@ -317,22 +318,60 @@ static void add_bounds(struct loop_report *r, const struct loop_question *q, str
     free(text);
 }
 
+/* Enough: the second half was issued with buffers as full as they get. */
+static bool long_enough(const struct explain *ex, const struct pipe *pipe, const struct loop_figures *f)
+{
+    size_t n = ex->uops.all.n;
+    uint64_t iterations = n ? ex->uops.all.item[n - 1].iteration : 0;
+    uint64_t wanted = 2ull * (f->periodic ? f->period_iterations : 1) + MIN_ITERATIONS;
+    if (ex->uops.failed || ex->reports.failed || pipe__cycles(pipe) >= f->simulated_cycles + MAX_EXTRA_CYCLES)
+        return true;
+    return pipe__cycles(pipe) >= f->simulated_cycles && iterations >= wanted &&
+           ex->uops.n_fused >= 4ull * ex->core->rob_entries;
+}
+
+/* The run that is explained: as the simulator's own, but longer and with everybody listening. */
+static int listen(struct loopsim *sim, const struct loop_question *q, struct explain *ex,
+                  const struct loop_figures *f, struct status *st)
+{
+    struct loop_options lo = {.isa = loopsim__isa(sim), .address = q->address, .registers = q->registers};
+    struct loop *loop = loop__new(q->bytes, q->size, &lo, st);
+    struct pipe *pipe = NULL;
+    int rc = -1;
+    if (!loop)
+        goto out;
+    struct pipe_config pc = {.core = ex->core,
+                             .isa = lo.isa,
+                             .source = loop__source(loop),
+                             .listener = {&ex->reports.listener},
+                             .n_listeners = 1,
+                             .uops = &ex->uops.listener,
+                             .unrolled = loop__unrolled(loop),
+                             .ufs = q->model == LOOPSIM_UFS,
+                             .endless = true};
+    if (!(pipe = pipe__new(&pc, st)))
+        goto out;
+    while (!long_enough(ex, pipe, f))
+        pipe__run(pipe, STEP_CYCLES, NULL, NULL);
+    rc =
+        ex->uops.failed || ex->reports.failed ? status__fail(st, "not enough memory to explain the loop") : 0;
+out:
+    pipe__free(pipe);
+    loop__free(loop);
+    return rc;
+}
+
 static int simulate(struct loopsim *sim, const struct loop_question *q, struct explain *ex,
                     struct loop_report *r, struct status *st)
 {
-    struct loopsim_options lo = {.address = q->address,
-                                 .registers = q->registers,
-                                 .model = q->model,
-                                 .listener = {&ex->reports.listener},
-                                 .n_listeners = 1,
-                                 .uops = &ex->uops.listener};
+    struct loopsim_options lo = {.address = q->address, .registers = q->registers, .model = q->model};
     ex->core = loopsim__core(sim);
     ex->depth = q->model == LOOPSIM_UFS ? 1 : ex->core->issue_to_dispatch_cyc;
     ex->uops.listener.retired = keep_uop;
     ex->reports.listener.consume = keep_reports;
-    if (loopsim__run(sim, q->bytes, q->size, &lo, &r->figures, st))
+    if (loopsim__run(sim, q->bytes, q->size, &lo, &r->figures, st) || listen(sim, q, ex, &r->figures, st))
         return -1;
-    if (ex->uops.failed || ex->reports.failed || index_cycles(ex) || index_uops(ex))
+    if (index_cycles(ex) || index_uops(ex))
         return status__fail(st, "not enough memory to explain the loop");
     if (find_window(ex, &r->figures))
         return status__fail(st, "fewer than three iterations ended within %llu simulated cycles",

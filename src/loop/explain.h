@@ -10,6 +10,7 @@
 struct explain_uops {
     struct uop_listener listener; /* first member */
     VECTOR(struct uop_record) all;
+    uint64_t n_fused;
     bool failed;
 };
 

@@ -5,8 +5,9 @@
 
 #include "fathom/sweep.h"
 
-/* A change of the instructions' uops that no core parameter expresses. */
-enum recipe_edit_kind { EDIT_NONE, EDIT_LATENCY, EDIT_PORT, EDIT_DIVIDER };
+/* A change of the instructions that no core parameter expresses. EDIT_FRONTEND: nothing about them hinders
+ * the front end. */
+enum recipe_edit_kind { EDIT_NONE, EDIT_LATENCY, EDIT_PORT, EDIT_DIVIDER, EDIT_FRONTEND };
 struct recipe_edit {
     uint8_t kind;      /* enum recipe_edit_kind */
     uint8_t port;      /* EDIT_PORT: the doubled one */
@@ -14,7 +15,7 @@ struct recipe_edit {
     char mnemonic[24]; /* EDIT_LATENCY: of the instructions whose results come in half the time */
 };
 
-/* Bytes of a block's edited recipes and what they replace. */
+/* A block's edited instructions and what they were. */
 struct recipe_patch;
 /* Applies `edit` to every instruction of a block; NULL when memory is out. *changed tells whether any uop
  * differs. Undone by recipe_patch__undo before anybody else uses the table. */

@@ -10,9 +10,11 @@
 #include "base/vector.h"
 #include "loop/sweep.h"
 
+enum { MAX_EASY_LAMS = 16 }; /* of a DSB line as wide as it can be; longer ones stay microcode */
+
 struct patched {
     struct insn *insn;
-    const struct recipe *recipe[RECIPE_VARIANTS];
+    struct insn was;
 };
 
 struct recipe_patch {
@@ -63,6 +65,7 @@ static bool edit_uop(struct uop *uop, const struct recipe_edit *edit)
         uop->div_cyc = 0;
         return true;
     case EDIT_NONE:
+    case EDIT_FRONTEND:
         break;
     }
     return false;
@@ -102,28 +105,53 @@ static bool is_patched(const struct recipe_patch *patch, const struct insn *insn
     return false;
 }
 
+/* DE-3, DE-6, DSB-3, FE-13, MS-1: one slot a laminated uop from any decoder or line, no microcode switch. */
+static bool ease_frontend(struct insn *insn)
+{
+    unsigned n_lams = insn->recipe[RECIPE_BASE]->n_lams;
+
+    insn->flags &= ~(uint32_t)(INSN_LCP | INSN_COMPLEX | INSN_POP5C | INSN_EXTRA_SLOT);
+    if (n_lams <= MAX_EASY_LAMS) {
+        insn->mite_lams = (uint8_t)n_lams;
+        insn->dsb_slots = 1;
+        insn->has_ms = false;
+    }
+    return true;
+}
+
+static bool edit_recipes(struct arena *arena, struct insn *insn, const struct recipe_edit *edit, bool *any)
+{
+    for (unsigned v = 0; v < RECIPE_VARIANTS; v++) {
+        const struct recipe *edited = edit_recipe(arena, insn->recipe[v], edit);
+        if (!edited)
+            return false;
+        *any |= edited != insn->recipe[v];
+        insn->recipe[v] = edited;
+    }
+    return true;
+}
+
 static bool patch_insn(struct recipe_patch *patch, struct isa *isa, struct insn *insn,
                        const struct recipe_edit *edit, bool *changed)
 {
-    const struct recipe *edited[RECIPE_VARIANTS];
-    struct patched saved = {.insn = insn};
+    struct patched patched;
     bool any = false;
 
     for (unsigned v = 0; v < RECIPE_VARIANTS; v++)
         isa__recipe(isa, insn, v);
-    memcpy(saved.recipe, insn->recipe, sizeof saved.recipe);
-    for (unsigned v = 0; v < RECIPE_VARIANTS; v++) {
-        if (!(edited[v] = edit_recipe(&patch->arena, insn->recipe[v], edit)))
-            return false;
-        any |= edited[v] != insn->recipe[v];
-    }
-    if (!any)
-        return true;
-    if (!vector__push(&patch->insns, saved))
-        return false;
-    memcpy(insn->recipe, edited, sizeof edited);
-    *changed = true;
+    patched.insn = insn;
+    patched.was = *insn;
+    if (edit->kind == EDIT_FRONTEND)
+        any = ease_frontend(insn);
+    else if (!edit_recipes(&patch->arena, insn, edit, &any))
+        goto fail;
+    if (any && !vector__push(&patch->insns, patched))
+        goto fail;
+    *changed |= any;
     return true;
+fail:
+    *insn = patched.was;
+    return false;
 }
 
 struct recipe_patch *recipe_patch__apply(struct isa *isa, const struct sweep_loop *loop,
@@ -154,8 +182,7 @@ void recipe_patch__undo(struct recipe_patch *patch)
     if (!patch)
         return;
     for (size_t i = 0; i < patch->insns.n; i++)
-        memcpy(patch->insns.item[i].insn->recipe, patch->insns.item[i].recipe,
-               sizeof patch->insns.item[i].recipe);
+        *patch->insns.item[i].insn = patch->insns.item[i].was;
     vector__free(&patch->insns);
     arena__free(&patch->arena);
     free(patch);

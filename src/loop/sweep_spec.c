@@ -29,6 +29,13 @@ struct parser {
     struct status *st;
 };
 
+/* Without powers of ten, unlike the shortest form: people read it. */
+static const char *decimal(double value, char buf[TEXT_DOUBLE_MAX])
+{
+    snprintf(buf, TEXT_DOUBLE_MAX, "%.10g", value);
+    return buf;
+}
+
 static int fail_at(const struct parser *p, const char *at, const char *what, const char *token, size_t n)
 {
     return status__fail_with(p->st, EXIT_CODE_USAGE, "--sweep %.200s: character %zu: \"%.*s\" %s; " EXAMPLE,
@@ -160,7 +167,7 @@ static int set_param(struct core *core, const struct sweep_axis *axis, double va
     char place[SWEEP_NAME_MAX + 64], text[TEXT_DOUBLE_MAX], number_text[TEXT_DOUBLE_MAX];
     void *at = (char *)core + param->offset;
 
-    snprintf(place, sizeof place, "--sweep %s at %s%s", axis->name, text__from_double(value, text),
+    snprintf(place, sizeof place, "--sweep %s at %s%s", axis->name, decimal(value, text),
              axis->factor ? "x" : "");
     if (axis->factor && param->type == PARAM_BOOL)
         return status__fail(st, "%s: a switch has no factors; write no or yes", place);
@@ -168,7 +175,7 @@ static int set_param(struct core *core, const struct sweep_axis *axis, double va
         value *= param->type == PARAM_DOUBLE ? *(double *)at : *(uint32_t *)at;
     if (axis->factor && param->type != PARAM_DOUBLE)
         value = round(value);
-    return params__set(core, param, text__from_double(value, number_text), place, st);
+    return params__set(core, param, decimal(value, number_text), place, st);
 }
 
 static double get_param(const struct core *core, const struct param *param)
@@ -186,7 +193,7 @@ int sweep__scale_others(struct core *core, double factor, const char *place, str
         const struct param *param = params__find(others[i]);
         char text[TEXT_DOUBLE_MAX];
         double value = round(factor * get_param(core, param));
-        if (params__set(core, param, text__from_double(value, text), place, st))
+        if (params__set(core, param, decimal(value, text), place, st))
             return -1;
     }
     return 0;
@@ -198,7 +205,7 @@ static int set_axis(struct core *core, const struct sweep_axis *axis, size_t i, 
 
     if (strcmp(axis->key, OTHERS) != 0)
         return set_param(core, axis, axis->value[i], st);
-    snprintf(place, sizeof place, "--sweep others at %sx", text__from_double(axis->value[i], text));
+    snprintf(place, sizeof place, "--sweep others at %sx", decimal(axis->value[i], text));
     return sweep__scale_others(core, axis->value[i], place, st);
 }
 
@@ -223,7 +230,7 @@ int sweep_spec__core(const struct sweep_spec *spec, size_t i, const struct core 
         if (set_axis(core, axis, k, st))
             goto usage;
         snprintf(place + used, sizeof place - used, "%s%s=%s%s", a ? "," : "", axis->name,
-                 text__from_double(axis->value[k], text), axis->factor ? "x" : "");
+                 decimal(axis->value[k], text), axis->factor ? "x" : "");
         i /= axis->n;
     }
     if (core__check(core, place, st) == 0)

@@ -378,21 +378,29 @@ void view__loop_text(const struct loop_report *report, const struct loop_view_op
 
 /* --- several loops --------------------------------------------------------------------------------- */
 
+static void table_line(const struct loop_entry *e, size_t number, FILE *out)
+{
+    const struct loop_report *r = e->report;
+    const char *limit = r->limit ? r->limit : "?";
+    if (r->simulated)
+        fprintf(out, "%4zu %8.2f %6.2f  %-20s  %s\n", number, r->figures.cycles, r->ipc, limit, e->name);
+    else
+        fprintf(out, "%4zu %8.2f %6s  %-20s  %s\n", number, r->bounds.cycles, "-", limit, e->name);
+}
+
 void view__loop_table(const struct loop_entry *entry, size_t n, FILE *out)
 {
-    fprintf(out, "%4s %8s %6s %-10s  loop\n", "#", "cycles", "IPC", "limit");
-    for (size_t i = 0; i < n; i++) {
-        const struct loop_entry *e = &entry[i];
-        const struct loop_report *r = e->report;
-        if (!r) {
-            fprintf(out, "%4zu %8s %6s %-10s  %s\n%34s%s\n", i + 1, "-", "-", "-", e->name, "",
-                    e->why ? e->why : "");
-            continue;
+    size_t good = 0;
+    for (size_t i = 0; i < n; i++)
+        if (entry[i].report) {
+            if (!good++)
+                fprintf(out, "%4s %8s %6s  %-20s  %s\n", "#", "cycles", "IPC", "limit", "loop");
+            table_line(&entry[i], good, out);
         }
-        const char *limit = r->limit ? r->limit : "?";
-        if (r->simulated)
-            fprintf(out, "%4zu %8.2f %6.2f %-10s  %s\n", i + 1, r->figures.cycles, r->ipc, limit, e->name);
-        else
-            fprintf(out, "%4zu %8.2f %6s %-10s  %s\n", i + 1, r->bounds.cycles, "-", limit, e->name);
-    }
+    if (good == n)
+        return;
+    fprintf(out, "%s%zu not analysed:\n", good ? "\n" : "", n - good);
+    for (size_t i = 0; i < n; i++)
+        if (!entry[i].report)
+            fprintf(out, "  %s: %s\n", entry[i].name, entry[i].why ? entry[i].why : "?");
 }

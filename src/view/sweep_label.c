@@ -18,9 +18,15 @@ const char *sweep_view__axis(const struct sweep_axis *axis, char buf[SWEEP_LABEL
 
 const char *sweep_view__value(const struct sweep_axis *axis, size_t i, char buf[TEXT_DOUBLE_MAX])
 {
-    text__from_double(axis->value[i], buf);
+    sweep_view__number(axis->value[i], buf);
     if (axis->factor)
         strcat(buf, "x");
+    return buf;
+}
+
+const char *sweep_view__number(double value, char buf[TEXT_DOUBLE_MAX])
+{
+    snprintf(buf, TEXT_DOUBLE_MAX - 1, "%.10g", value); /* room for an x */
     return buf;
 }
 
@@ -44,7 +50,7 @@ void sweep_view__csv_number(double value, FILE *out)
     char buf[TEXT_DOUBLE_MAX];
 
     if (isfinite(value))
-        fputs(text__from_double(round(value * 1e6) / 1e6, buf), out);
+        fputs(sweep_view__number(round(value * 1e6) / 1e6, buf), out);
 }
 
 double sweep_view__ticks(double low, double high, unsigned n, double *first)

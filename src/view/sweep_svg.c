@@ -14,7 +14,7 @@ enum {
     LEGEND_LINE = 18,
     HEAT_MAX = 460,
     BAR_H = 20,
-    BAR_LABEL = 330,
+    BAR_LABEL = 370,
     BAR_W = 300,
 };
 
@@ -89,7 +89,7 @@ static void upright_text(struct svg *svg, double x, double y, const char *text)
 static void heading(struct svg *svg, const char *title, const struct core *core, enum loopsim_model model)
 {
     svg__text(svg, 16, 24, "title", "%s", title);
-    svg__text(svg, 16, 42, "note", "%s (%s)%s; simulated by fathom " FATHOM_VERSION, core->title, core->name,
+    svg__text(svg, 16, 42, "note", "%s (%s)%s; simulated by fathom", core->title, core->name,
               model == LOOPSIM_UFS ? ", published UFS rules" : "");
 }
 
@@ -124,13 +124,13 @@ static void scales(struct curves *c)
     for (double y = first; y <= c->y_high + step * 1e-6; y += step) {
         svg__line(&c->svg, LEFT, to_y(c, y), LEFT + PLOT_W, to_y(c, y), "grid");
         svg__text(&c->svg, LEFT - 6, to_y(c, y) + 4, "end", "%s",
-                  text__from_double(round(y * 1e6) / 1e6, buf));
+                  sweep_view__number(round(y * 1e6) / 1e6, buf));
     }
     step = sweep_view__ticks(c->x_low, c->x_high, 10, &first);
     for (double x = first; x <= c->x_high + step * 1e-6; x += step) {
         svg__line(&c->svg, to_x(c, x), TOP + PLOT_H, to_x(c, x), TOP + PLOT_H + 5, "axis");
         svg__text(&c->svg, to_x(c, x), TOP + PLOT_H + 19, "middle", "%s",
-                  text__from_double(round(x * 1e6) / 1e6, buf));
+                  sweep_view__number(round(x * 1e6) / 1e6, buf));
     }
     svg__line(&c->svg, LEFT, TOP, LEFT, TOP + PLOT_H, "axis");
     svg__line(&c->svg, LEFT, TOP + PLOT_H, LEFT + PLOT_W, TOP + PLOT_H, "axis");
@@ -306,7 +306,7 @@ static void heat_scale(const struct heat *h)
         if (h->reach > 0 || ticks[i] == 0)
             svg__text(h->svg, x + 24, h->top + height * (1 - ticks[i]) / 2 + 4, "", "%.2fx",
                       exp(h->reach * ticks[i]));
-    svg__text(h->svg, x, h->top - 8, "", "speed-up");
+    svg__text(h->svg, x, h->top + height + 15, "", "speed-up");
 }
 
 static void heat_map(struct heat *h)
@@ -341,7 +341,7 @@ static void heat_maps(const struct sweep *sweep, const char *title, FILE *out)
     h.cell_w = cell_size(ax->n, 4, 40);
     h.cell_h = cell_size(ay->n, 4, 28);
     double panel = h.cell_h * (double)ay->n + 80, width = LEFT + h.cell_w * (double)ax->n + 120;
-    svg__begin(&svg, out, fmax(width, 520), TOP + panel * (double)sweep->n_loops, title);
+    svg__begin(&svg, out, fmax(width, 640), TOP + panel * (double)sweep->n_loops, title);
     heading(&svg, title, &sweep->core, sweep->model);
     for (size_t k = 0; k < sweep->n_loops; k++) {
         h.loop = &sweep->loop[k];
@@ -356,16 +356,18 @@ static void heat_maps(const struct sweep *sweep, const char *title, FILE *out)
 
 void view__sweep_svg(const struct sweep *sweep, FILE *out)
 {
-    char title[256];
-    const char *more = sweep->n_loops > 1 ? " and others" : "";
-    const char *name = sweep->n_loops ? sweep->loop[0].name : "no loop";
+    char title[256], loops[64];
 
+    if (sweep->n_loops == 1)
+        snprintf(loops, sizeof loops, "%.60s", sweep->loop[0].name);
+    else
+        snprintf(loops, sizeof loops, "%zu loops", sweep->n_loops);
     if (sweep->spec.n_axes > 1) {
-        snprintf(title, sizeof title, "Speed-up of %.60s%s by %s and %s", name, more,
-                 sweep->spec.axis[0].name, sweep->spec.axis[1].name);
+        snprintf(title, sizeof title, "Speed-up of %s by %s and %s", loops, sweep->spec.axis[0].name,
+                 sweep->spec.axis[1].name);
         heat_maps(sweep, title, out);
     } else {
-        snprintf(title, sizeof title, "Cycles of %.60s%s by %s", name, more, sweep->spec.axis[0].name);
+        snprintf(title, sizeof title, "Cycles of %s by %s", loops, sweep->spec.axis[0].name);
         curves(sweep, title, out);
     }
 }

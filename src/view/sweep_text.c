@@ -106,10 +106,20 @@ static void plot(const struct sweep *sweep, unsigned width, FILE *out)
     }
     memset(p.cell, ' ', PLOT_ROWS * p.columns);
     for (size_t k = 0; k < sweep->n_loops; k++)
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n && !sweep->loop[k].error; i++)
             put(&p, &sweep->loop[k], i, k < MAX_LETTERS ? (char)('a' + (int)k) : '+');
     print_plot(&p, out);
     free(p.cell);
+}
+
+/* What the axis counts when it goes up by one. */
+static const char *slope_unit(const struct sweep_axis *axis)
+{
+    if (!axis->effective)
+        return "whole factor";
+    if (strcmp(axis->unit, "cyc") == 0)
+        return "cycle";
+    return *axis->unit ? "one more" : "step";
 }
 
 static void legend(const struct sweep *sweep, FILE *out)
@@ -124,11 +134,7 @@ static void legend(const struct sweep *sweep, FILE *out)
         fprintf(out, "  %c  %s: %.2f cycles per iteration on the unmodified core",
                 k < MAX_LETTERS ? (char)('a' + (int)k) : '+', loop->name, loop->base.cycles);
         if (!isnan(loop->slope))
-            fprintf(out, "; %+.3g cycles per %s%s", loop->slope,
-                    axis->effective && *axis->unit ? axis->unit
-                    : axis->factor                 ? "whole"
-                                                   : "step",
-                    axis->factor && !axis->effective ? " factor" : "");
+            fprintf(out, "; slope %+.3g cycles for each %s", loop->slope, slope_unit(axis));
         fputc('\n', out);
     }
 }
@@ -138,11 +144,13 @@ static void table_row(const struct sweep *sweep, size_t from, size_t to, size_t 
     const struct sweep_axis *axis = &sweep->spec.axis[0];
     char value[TEXT_DOUBLE_MAX];
 
-    fprintf(out, "%10s", sweep_view__value(axis, i, value));
+    fprintf(out, "%12s", sweep_view__value(axis, i, value));
     if (axis->factor && axis->effective)
-        fprintf(out, " %8s", text__from_double(axis->effective[i], value));
+        fprintf(out, " %8s", sweep_view__number(axis->effective[i], value));
     for (size_t k = from; k < to; k++) {
         const struct sweep_point *p = &sweep->loop[k].point[i];
+        if (sweep->loop[k].error)
+            continue;
         number(p->cycles, 12, 2, out);
         fputs(mark(p), out);
         number(p->speedup, 7, 2, out);
@@ -155,20 +163,22 @@ static void table(const struct sweep *sweep, unsigned width, FILE *out)
 {
     const struct sweep_axis *axis = &sweep->spec.axis[0];
     bool two = axis->factor && axis->effective;
-    size_t across = width > 40 ? (width - 20) / NAME_COLUMN : 1;
+    size_t across = width > 40 ? (width - 22) / NAME_COLUMN : 1;
 
     for (size_t from = 0; from < sweep->n_loops; from += across) {
         size_t to = from + across < sweep->n_loops ? from + across : sweep->n_loops;
-        fprintf(out, "\n%10s", "");
+        fprintf(out, "\n%12s", "");
         if (two)
             fprintf(out, " %8s", "");
         for (size_t k = from; k < to; k++)
-            fprintf(out, "  %*.*s", NAME_COLUMN - 2, NAME_COLUMN - 2, sweep->loop[k].name);
-        fprintf(out, "\n%10.10s", axis->name);
+            if (!sweep->loop[k].error)
+                fprintf(out, "  %*.*s", NAME_COLUMN - 2, NAME_COLUMN - 2, sweep->loop[k].name);
+        fprintf(out, "\n%12.12s", axis->name);
         if (two)
             fprintf(out, " %8s", axis->unit);
         for (size_t k = from; k < to; k++)
-            fprintf(out, "%12s %7s", "cycles", "speedup");
+            if (!sweep->loop[k].error)
+                fprintf(out, "%12s %7s", "cycles", "speedup");
         fputc('\n', out);
         for (size_t i = 0; i < axis->n; i++)
             table_row(sweep, from, to, i, out);

@@ -13,10 +13,12 @@ static inline const char *sweep_view__model(enum loopsim_model model)
     return model == LOOPSIM_UFS ? "ufs" : "full";
 }
 
-/* "RS_ENTRIES x" of an axis: its name with the unit of its values. */
+/* The name of an axis with the unit of its values. */
 const char *sweep_view__axis(const struct sweep_axis *axis, char buf[SWEEP_LABEL_MAX]);
 /* Value `i` as the user would write it: "0.4x", "12". */
 const char *sweep_view__value(const struct sweep_axis *axis, size_t i, char buf[TEXT_DOUBLE_MAX]);
+/* Up to ten digits, never in powers of ten below a million: labels of axes and values. Returns `buf`. */
+const char *sweep_view__number(double value, char buf[TEXT_DOUBLE_MAX]);
 /* A field of a CSV line, quoted where it has to be. */
 void sweep_view__csv_field(const char *text, FILE *out);
 /* A number of a CSV line; nothing when it is unknown. */

@@ -28,7 +28,8 @@ struct program_counts {
     uint64_t cycles, mispredicts, branches, insns;
     uint64_t with_flag[PROGRAM_FLAGS]; /* cycles with bit k of enum report_flag */
     uint64_t by_stall[STALL_COUNT];    /* cycles */
-    uint64_t hash;                     /* of all reports, runs of idle cycles taken apart */
+    bool hashing;
+    uint64_t hash; /* of all reports, runs of idle cycles taken apart */
 };
 
 struct program_step {
@@ -111,7 +112,7 @@ static inline void program_fixture__count(struct listener *self, const struct cy
             c->with_flag[k] += r.flags >> k & 1 ? cycles : 0;
         c->by_stall[r.stall] += cycles;
         r.cycles = 1;
-        for (; cycles; cycles--)
+        for (; c->hashing && cycles; cycles--)
             for (size_t k = 0; k < sizeof r; k++)
                 c->hash = (c->hash ^ ((const uint8_t *)&r)[k]) * 0x100000001b3u;
     }

@@ -203,6 +203,130 @@ static void test_RT_02_retirement_in_order(void **state)
     }
 }
 
+/* A chain of loads at one address; cycles for each once the line is there. */
+static double load_again(const char *core, uint64_t addr)
+{
+    enum { N = 400 };
+    struct program_fixture fx;
+    program_fixture__open(&fx, core, NULL, 0);
+    program_fixture__with_memory(&fx, false);
+    uint64_t end = program_fixture__code(&fx, TOP, /* mov rax,[rax]; dec r15; jnz l */ "488b0049ffcf75f8");
+    for (unsigned i = 0; i < N; i++)
+        program_fixture__exec_to(&fx, program_fixture__exec(&fx, TOP, addr), end);
+    program_fixture__run(&fx);
+    int64_t cycles =
+        nth_uop(&fx, TOP, N - 1, UOP_LOAD)->dispatched - nth_uop(&fx, TOP, N / 2, UOP_LOAD)->dispatched;
+    program_fixture__close(&fx);
+    return (double)cycles / (N / 2 - 1);
+}
+
+/* Across a line: five cycles more; across a page: 30 before SKL, five to ten on it. */
+static void test_EX_12_split_loads(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CORES; c++) {
+        assert_int_equal((int)(load_again(names[c], HOT + LINE - 8) + 0.5), 4);
+        assert_int_equal((int)(load_again(names[c], HOT + LINE - 4) + 0.5), 9);
+        int page = (int)(load_again(names[c], HOT + PAGE - 4) + 0.5);
+        assert_in_range(page, c == SKL ? 9 : 34, c == SKL ? 14 : 34);
+    }
+}
+
+struct forwarding {
+    struct uop_record sta, std, load;
+};
+
+/* Stores eight bytes and loads eight `offset` bytes further, or four. No caches: every access hits. */
+static struct forwarding store_and_load(const char *core, bool four, unsigned offset)
+{
+    struct program_fixture fx;
+    program_fixture__open(&fx, core, NULL, 0);
+    uint64_t load = program_fixture__code(&fx, TOP, /* mov [rsi],rax */ "488906");
+    uint64_t end =
+        program_fixture__code(&fx, load, four ? /* mov ecx,[rdi] */ "8b0f" : /* mov rcx,[rdi] */ "488b0f");
+    program_fixture__exec(&fx, TOP, HOT);
+    program_fixture__exec(&fx, load, HOT + offset);
+    (void)end;
+    program_fixture__run(&fx);
+    struct forwarding f = {*nth_uop(&fx, TOP, 0, UOP_STA), *nth_uop(&fx, TOP, 0, UOP_STD),
+                           *nth_uop(&fx, load, 0, UOP_LOAD)};
+    program_fixture__close(&fx);
+    return f;
+}
+
+/* A load inside the store gets its data four cycles after address and data are known (EX-13). */
+static void test_WP_03_EX_21_forwarding_at_real_addresses(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CORES; c++)
+        for (unsigned k = 0; k < 3; k++) {
+            struct forwarding f = store_and_load(names[c], k > 0, k == 2 ? 4 : 0);
+            int64_t known =
+                f.sta.dispatched + 5 > f.std.dispatched + 1 ? f.sta.dispatched + 5 : f.std.dispatched + 1;
+            assert_int_equal(f.load.done, known + 4);
+        }
+}
+
+/* One that overlaps in part waits for the commit and 13 cycles more; the store can commit the cycle after it
+ * has retired. */
+static void test_EX_22_blocked_forwarding(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CORES; c++) {
+        struct forwarding f = store_and_load(names[c], false, 4);
+        assert_in_range(f.load.done - f.std.retired - 1, 11, 13);
+        f = store_and_load(names[c], false, 8); /* apart */
+        assert_int_equal(f.load.done, f.load.dispatched + 5);
+    }
+}
+
+/* The same low twelve bits as an older store in flight: five to seven cycles more, and no data from it. */
+static void test_EX_23_4k_aliasing(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CORES; c++) {
+        struct forwarding f = store_and_load(names[c], false, PAGE);
+        assert_in_range(f.load.done - f.load.dispatched - 5, 5, 7);
+        f = store_and_load(names[c], false, PAGE + 8);
+        assert_int_equal(f.load.done, f.load.dispatched + 5);
+    }
+}
+
+/* Cycles for a pair of loads, `apart` bytes from each other, when everything is in L1. */
+static double pair_of_loads(const char *core, unsigned apart)
+{
+    enum { PAIRS = 8, PASSES = 100 };
+    struct program_fixture fx;
+    program_fixture__open(&fx, core, NULL, 0);
+    program_fixture__with_memory(&fx, false);
+    uint64_t at = TOP;
+    for (unsigned i = 0; i < 2 * PAIRS; i++)
+        at = program_fixture__code(&fx, at, /* mov rax,[rsi] */ "488b06");
+    uint64_t end = program_fixture__jump(&fx, at, "e9", TOP);
+    for (unsigned pass = 0; pass < PASSES; pass++) {
+        at = TOP;
+        for (unsigned i = 0; i < 2 * PAIRS; i++)
+            at = program_fixture__exec(&fx, at, HOT + i % 2 * apart);
+        program_fixture__exec_to(&fx, at, end);
+    }
+    program_fixture__run(&fx);
+    int64_t cycles = nth_uop(&fx, TOP, PASSES - 1, UOP_LOAD)->dispatched -
+                     nth_uop(&fx, TOP, PASSES / 2, UOP_LOAD)->dispatched;
+    program_fixture__close(&fx);
+    return (double)cycles / (PAIRS * (PASSES / 2 - 1));
+}
+
+/* The same bank of another line: SNB and IVB serve one of the two loads a cycle. The same line, another bank:
+ * both. */
+static void test_EX_11_bank_conflicts(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CORES; c++) {
+        print_message("%s %.2f %.2f %.2f\n", names[c], pair_of_loads(names[c], 0),
+                      pair_of_loads(names[c], 4 * LINE), pair_of_loads(names[c], 4 * LINE + 32));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +338,11 @@ int main(void)
         cmocka_unit_test(test_RT_05_ME_11_ME_12_store_buffer_and_order_of_commit),
         cmocka_unit_test(test_ME_04_fill_buffers),
         cmocka_unit_test(test_RT_02_retirement_in_order),
+        cmocka_unit_test(test_EX_12_split_loads),
+        cmocka_unit_test(test_WP_03_EX_21_forwarding_at_real_addresses),
+        cmocka_unit_test(test_EX_22_blocked_forwarding),
+        cmocka_unit_test(test_EX_23_4k_aliasing),
+        cmocka_unit_test(test_EX_11_bank_conflicts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The explanation of a loop: sums, waits by their cause, critical path, timeline; views against files in
- * tests/golden ("FATHOM_REBASE=1" writes them anew). */
+ * tests/golden ("REBASE=1" writes them anew). */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -165,7 +165,7 @@ static void divisions_wait_for_the_divider(void **state)
 /* The same chain is stopped by whichever buffer is small. */
 static void full_buffers_are_told_apart(void **state)
 {
-    const char *const few_rs[] = {"rs_entries=8"}, *const few_rob[] = {"rob_entries=8"};
+    const char *const few_rs[] = {"rs_entries=16"}, *const few_rob[] = {"rob_entries=32"};
     const struct {
         const char *const *set;
         enum loop_wait wait, not ;
@@ -245,7 +245,7 @@ static void compare(const char *name, char *text, size_t size)
 {
     char path[512], *old;
     snprintf(path, sizeof path, "%s/tests/golden/%s", FATHOM_SOURCE_DIR, name);
-    if (getenv("FATHOM_REBASE")) {
+    if (getenv("REBASE")) {
         FILE *f = fopen(path, "w");
         assert_non_null(f);
         fwrite(text, 1, size, f);
@@ -254,12 +254,12 @@ static void compare(const char *name, char *text, size_t size)
     }
     FILE *f = fopen(path, "r");
     if (!f)
-        fail_msg("%s is missing: run with FATHOM_REBASE=1", path);
+        fail_msg("%s is missing: run with REBASE=1", path);
     old = calloc(1, size + 65536);
     size_t n = fread(old, 1, size + 65535, f);
     fclose(f);
     if (n != size || memcmp(old, text, n) != 0)
-        fail_msg("%s differs; if the change is wanted, run with FATHOM_REBASE=1. Now:\n%s", name, text);
+        fail_msg("%s differs; if the change is wanted, run with REBASE=1. Now:\n%s", name, text);
     free(old);
 }
 
@@ -290,7 +290,7 @@ static void views_are_as_in_the_files(void **state)
     out = open_memstream(&text, &size);
     view__loop_json(entry, 2, "dot.o", out);
     fclose(out);
-    compare("loop.json", text, size);
+    compare("loop-report.json", text, size);
     free(text);
 
     for (size_t i = 0; i < r.n_uops; i++)

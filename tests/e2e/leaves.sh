@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# needs-packages: jq
+# Known bottlenecks: every program of leaves.tsv is bound by the path in its line, its control is not, and
+# counters and truth agree at level 1. Each line is tried on its first core; FATHOM_LEAVES=all tries them all.
+source "${BASH_SOURCE[0]%/*}/lib.bash"
+command -v jq >/dev/null || skip_all "jq is not installed"
+examples=$FATHOM_BINARY_DIR/examples
+[[ -x $examples/chase ]] || skip_all "the examples are not built: ninja examples"
+table=${BASH_SOURCE[0]%/*}/leaves.tsv
+[[ $table == /* ]] || table=$OLDPWD/$table
+
+# The word before a failure names the program; what jq prints are the complaints.
+bound='
+def siblings($t; $n): ($n.path | split("/")[:-1] | join("/")) as $up
+    | [$t[] | select(.level == $n.level and (.path | split("/")[:-1] | join("/")) == $up)];
+.trees.topdown as $t | ($path | split("/")) as $names
+| ($t | map(select(.path == $path)) | first) as $leaf
+| if $leaf == null then "there is no \($path)" else
+    (if $leaf.flagged then empty else "\($path) is not flagged (\($leaf.value * 10 | round / 10) %)" end),
+    (range(1; $names | length + 1) as $l | ($names[:$l] | join("/")) as $p
+     | ($t[] | select(.path == $p)) as $n | siblings($t; $n) | max_by(.value)
+     | select(.path != $p) | "\(.name) (\(.value * 10 | round / 10) %) is larger than \($n.name) (\($n.value * 10 | round / 10) %)")
+  end'
+free='.trees.topdown[] | select(.path == $path and .flagged) | "\($path) is flagged (\(.value * 10 | round / 10) %)"'
+agree='[.trees[] | [.[] | select(.level == 1)] | sort_by(.path) | map(.value)] as $v
+    | range($v[0] | length) as $i | ($v[0][$i] - $v[1][$i] | fabs) | select(. > 0.5)
+    | "counters and truth differ by \(.) points at level 1"'
+size='.totals.instructions | select(. < 3e6 or . > 8e6) | "\(. / 1e6) million instructions instead of 3 to 8"'
+
+file_of() {
+    printf '%s/%s.json' "$work" "${1// /_}@$2"
+}
+
+# simulate "PROGRAM ARGUMENT" CORE: into its file
+simulate() {
+    local json program
+    json=$(file_of "$1" "$2")
+    read -ra program <<<"$1"
+    [[ -e $json ]] || "$fathom" run -q -o none --core "$2" --json "$json" -- "$examples/${program[0]}" "${program[@]:1}" >"$json.out" 2>"$json.err"
+}
+
+# Two at a time.
+simulate_all() {
+    local line program
+    while IFS=$'\t' read -r -u3 program core; do
+        while (($(jobs -rp | wc -l) >= 2)); do wait -n; done
+        simulate "$program" "$core" &
+    done 3< <(each_line | awk -F'\t' -v OFS='\t' '{print $1, $3; print $2, $3}' | sort -u)
+    wait
+}
+
+# program, control, core, path
+each_line() {
+    local program control cores core path
+    while IFS=$'\t' read -r program control cores path; do
+        [[ $program == \#* || ! $program ]] && continue
+        for core in $cores; do
+            printf '%s\t%s\t%s\t%s\n' "$program" "$control" "$core" "$path"
+            [[ ${FATHOM_LEAVES-} == all ]] || break
+        done
+    done <"$table"
+}
+
+# judge "PROGRAM ARGUMENT" CORE PATH EXPRESSION...
+judge() {
+    local json complaint core=$2 path=$3
+    json=$(file_of "$1" "$core")
+    name="$1 on $core"
+    n_checks=$((n_checks + 1))
+    if [[ ! -s $json ]]; then
+        printf 'FAILED: %s: no report: %s\n' "$name" "$(head -c 300 "$json.err")"
+        failed=1
+        return
+    fi
+    shift 3
+    while read -r complaint; do
+        printf 'FAILED: %s: %s\n' "$name" "$complaint"
+        failed=1
+    done < <(for expression in "$@"; do jq -r --arg path "$path" "$expression" "$json" 2>&1; done)
+}
+
+simulate_all
+while IFS=$'\t' read -r program control core path; do
+    judge "$program" "$core" "$path" "$bound" "$agree" "$size"
+    judge "$control" "$core" "$path" "$free" "$agree"
+done < <(each_line)
+
+finish
