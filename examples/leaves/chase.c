@@ -8,7 +8,7 @@
  */
 #include "leaves.h"
 
-enum { LOADS = 1900000 };
+enum { LOADS = 1500000 };
 
 static const struct set {
     const char *name;

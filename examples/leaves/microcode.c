@@ -8,9 +8,9 @@
 
 #define ROUNDS(op, n)                                                                                        \
     __asm__ volatile(".balign 64\n"                                                                          \
-                     "1:\n"
-".rept 8\n" op "\n"
-".endr\n"                                                                  \
+                     "1:\n"                                                                                  \
+                     ".rept 8\n" op "\n"                                                                     \
+                     ".endr\n"                                                                               \
                      "dec %0\n"                                                                              \
                      "jnz 1b"                                                                                \
                      : "+r"(n)::"xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8",      \
@@ -18,7 +18,7 @@
 
 int main(int argc, char **argv)
 {
-    uint64_t n = 350000;
+    uint64_t n = 300000;
 
     if (leaf__is_control(argc, argv))
         ROUNDS(".byte 0x0f, 0x1f, 0", n);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes lines one after the other through 32 MiB: each must be owned (RFO) before its stores can leave
- * the store buffer, in order, and the buffer is full most of the time.
+ * Writes lines one after the other through 18 MiB: each must be owned (RFO) before its stores can leave
+ * the store buffer, in order, and the buffer is full most of the time. The additions between them leave the
+ * port for stores free every other cycle.
  * Bound by: Store Latency. Control: the same stores over and over into 8 KiB.
  */
 #include "leaves.h"
 
-enum { LINES = 500000, BYTES = LINES * LINE };
+enum { LINES = 300000, BYTES = LINES * LINE };
 
 static _Alignas(PAGE) char field[BYTES];
 
@@ -15,15 +16,19 @@ static void pass(uint64_t bytes)
     uint64_t i = 0;
 
     __asm__ volatile("1: movaps %%xmm0, (%[field],%[i])\n"
-                     "movaps %%xmm0, 16(%[field],%[i])\n"
                      "movaps %%xmm0, 32(%[field],%[i])\n"
-                     "movaps %%xmm0, 48(%[field],%[i])\n"
+                     ".rept 2\n"
+                     "add $1, %%rax\n"
+                     "add $1, %%rcx\n"
+                     "add $1, %%rdx\n"
+                     "add $1, %%rsi\n"
+                     ".endr\n"
                      "add $64, %[i]\n"
                      "cmp %[bytes], %[i]\n"
                      "jb 1b"
                      : [i] "+r"(i)
                      : [field] "r"(field), [bytes] "r"(bytes)
-                     : "memory", "xmm0");
+                     : "memory", "rax", "rcx", "rdx", "rsi", "xmm0");
 }
 
 int main(int argc, char **argv)

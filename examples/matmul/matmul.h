@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DEFAULT_N = 192, MULTIPLE = 32 };
 
@@ -20,9 +21,17 @@ static double *matrix__new(int n, int row_factor, int column_factor, int modulus
 
     if (!m)
         exit(1);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++)
-            m[i * n + j] = modulus ? (i * row_factor + j * column_factor) % modulus - modulus / 2 : 0;
+    if (!modulus)
+        return memset(m, 0, (size_t)n * (size_t)n * sizeof(double));
+    for (int i = 0; i < n; i++) {
+        int value = i * row_factor % modulus;
+
+        for (int j = 0; j < n; j++) { /* (i * row_factor + j * column_factor) mod modulus, around 0 */
+            m[i * n + j] = value - modulus / 2;
+            value += column_factor;
+            value -= value >= modulus ? modulus : 0;
+        }
+    }
     return m;
 }
 

@@ -94,6 +94,7 @@ struct core {
     double dram_bandwidth_gbs; /* per socket */
     uint32_t l2_l1_bytes_cyc, l3_l2_bytes_cyc;
     uint32_t lfb_entries, sq_entries, mem_queue_entries; /* ME-4, ME-5, ME-6 */
+    uint32_t mem_bandwidth_requests; /* this many reads under way count as bandwidth bound, ME-6 */
     struct tlb_geometry itlb, dtlb, stlb;
     uint32_t stlb_hit_cyc, page_walkers;
     uint32_t split_load_cyc, split_page_cyc; /* EX-12 */

@@ -26,7 +26,8 @@ struct loop_options {
     enum loop_registers registers;
 };
 
-/* Decodes `size` bytes. A block whose last instruction is a branch runs as a loop, any other unrolled.
+/* Decodes `size` bytes. A block that ends in a direct branch to its start runs as a loop, any other
+ * unrolled (TP-5).
  * Fails naming the offset and bytes that are no instruction, or an empty block. */
 struct loop *loop__new(const uint8_t *bytes, size_t size, const struct loop_options *opt, struct status *st);
 void loop__free(struct loop *loop);

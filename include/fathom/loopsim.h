@@ -20,6 +20,7 @@ struct loopsim_options {
     uint64_t address; /* of the first byte; its offset in a 64-byte line matters */
     enum loop_registers registers;
     enum loopsim_model model;
+    bool ideal_frontend;                               /* the uop queue is always full */
     struct listener *listener[PIPE_MAX_LISTENERS - 1]; /* get every report of the run, may be NULL */
     unsigned n_listeners;
     struct uop_listener *uops; /* get every retired uop, may be NULL */
@@ -40,6 +41,9 @@ struct loop_figures {
 /* Keeps a copy of `core`. NULL and `st` on failure. One context per thread. */
 struct loopsim *loopsim__open(const struct core *core, struct status *st);
 void loopsim__close(struct loopsim *sim);
+/* Another core for the next runs, with the instruction table and recipes of the first: a sweep's changed
+ * parameters. */
+void loopsim__set_core(struct loopsim *sim, const struct core *core);
 const struct core *loopsim__core(const struct loopsim *sim);
 struct isa *loopsim__isa(struct loopsim *sim);
 /* Decodes and simulates a block until its throughput is known. -1 and `st` when the bytes are no

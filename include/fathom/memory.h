@@ -40,6 +40,8 @@ void memory__free(struct memory *mem);
  * now + core->l1d latency as given by the pipeline (EX-8): `ready` is then exactly now + l1_lat. */
 void memory__load(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, uint64_t now,
                   unsigned l1_lat, struct mem_result *res);
+/* Translates a store's address when its address uop executes at `now` (RT-6); returns when it is known. */
+uint64_t memory__translate_store(struct memory *mem, uint64_t addr, unsigned size, uint64_t now);
 /* A senior store's line must be owned; called once for each store when it retires (RFO, ME-11). */
 void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, bool non_temporal,
                    uint64_t now, struct mem_result *res);

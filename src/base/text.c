@@ -107,6 +107,10 @@ const char *text__from_double(double value, char buf[TEXT_DOUBLE_MAX])
         return strcpy(buf, "nan");
     if (isinf(value))
         return strcpy(buf, value < 0 ? "-inf" : "inf");
+    if (fabs(value) < 1e15 && value == trunc(value)) {
+        snprintf(buf, TEXT_DOUBLE_MAX, "%.0f", value);
+        return buf;
+    }
     for (int precision = 1; precision <= 17; precision++) {
         snprintf(buf, TEXT_DOUBLE_MAX, "%.*g", precision, value);
         if (strtod(buf, NULL) == value)

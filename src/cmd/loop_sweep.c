@@ -19,6 +19,7 @@ struct job {
     enum sweep_format format;
     struct sweep_text_options text;
     FILE *out;
+    size_t n_failed; /* loops without a figure */
 };
 
 static int choose_format(struct job *j, struct status *st)
@@ -81,6 +82,8 @@ static int one_sweep(struct job *j, const char *text, struct status *st)
         (j->format == FORMAT_CSV    ? view__sweep_csv
          : j->format == FORMAT_JSON ? view__sweep_json
                                     : view__sweep_svg)(&sweep, j->out);
+    for (size_t i = 0; !rc && i < sweep.n_loops; i++)
+        j->n_failed += sweep.loop[i].error != NULL;
     sweep__free(&sweep);
     sweep_spec__free(&spec);
     return rc;
@@ -96,6 +99,8 @@ static int ask_what_if(struct job *j, struct status *st)
         (j->format == FORMAT_CSV    ? view__what_if_csv
          : j->format == FORMAT_JSON ? view__what_if_json
                                     : view__what_if_svg)(&what, j->out);
+    for (size_t i = 0; !rc && i < what.n_loops; i++)
+        j->n_failed += what.loop[i].error != NULL;
     what_if__free(&what);
     return rc;
 }
@@ -113,5 +118,7 @@ int loop_sweep(const struct loop_request *request, const struct loop_inputs *in)
     if (j.out && loop_output__close(j.out, output_path(request), rc ? NULL : &st))
         rc = -1;
     free(j.loop);
-    return rc ? options__fail(&st) : 0;
+    if (rc)
+        return options__fail(&st);
+    return j.n_failed ? EXIT_CODE_TOOL : 0; /* each has said why in its place */
 }

@@ -127,6 +127,7 @@ static const struct param table[] = {
     COUNT("l3_l2_bytes_cyc", l3_l2_bytes_cyc, "B/cyc", 1, 64, "ME-3"),
     COUNT("lfb_entries", lfb_entries, "entries", 1, 64, "ME-4"),
     COUNT("sq_entries", sq_entries, "entries", 1, 64, "ME-5"),
+    COUNT("mem_bandwidth_requests", mem_bandwidth_requests, "entries", 1, 64, "ME-6"),
     COUNT("mem_queue_entries", mem_queue_entries, "entries", 1, 64, "ME-6"),
     TLB("itlb", itlb),
     TLB("dtlb", dtlb),

@@ -320,7 +320,7 @@ again:
         facts->f.fused = 1; /* UOP-3 */
     if (!facts->f.decoder)
         facts->f.decoder = 1;
-    facts->elim = row->elim && !facts->same && !elim_failed && !facts->f.uops && isa->move_elimination;
+    facts->elim = row->elim && !facts->same && !elim_failed && !facts->f.uops;
     if (facts->elim && !isa->movzx_high && movzx_from_high_encoding(d, facts)) {
         elim_failed = true;
         goto again;

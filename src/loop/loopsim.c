@@ -44,6 +44,15 @@ void loopsim__close(struct loopsim *sim)
     free(sim);
 }
 
+void loopsim__set_core(struct loopsim *sim, const struct core *core)
+{
+    if (core->dsb_ways != sim->core.dsb_ways) { /* sizes the pipe */
+        pipe__free(sim->pipe);
+        sim->pipe = NULL;
+    }
+    sim->core = *core;
+}
+
 const struct core *loopsim__core(const struct loopsim *sim)
 {
     return &sim->core;
@@ -75,6 +84,7 @@ static int prepare(struct loopsim *sim, const uint8_t *bytes, size_t size, const
                              .uops = opt->uops,
                              .unrolled = loop__unrolled(sim->loop),
                              .ufs = opt->model == LOOPSIM_UFS,
+                             .ideal_frontend = opt->ideal_frontend,
                              .endless = true};
     memcpy(pc.listener + 1, opt->listener, opt->n_listeners * sizeof *opt->listener);
     if (sim->pipe) {

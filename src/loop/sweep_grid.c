@@ -44,17 +44,6 @@ static bool same_table(const struct core *a, const struct core *b)
            a->pop5c_ends_group == b->pop5c_ends_group;
 }
 
-/* The simulator owns its description and reads it anew at every run; only the sets of the DSB are sized by
- * it. */
-static bool change_core(struct loopsim *sim, const struct core *core)
-{
-    struct core *own = (struct core *)loopsim__core(sim);
-    if (core->dsb_ways > own->dsb_ways)
-        return false;
-    *own = *core;
-    return true;
-}
-
 /* The worker's simulator for a variant. Cracking depends on few parameters, and an added port is none of
  * them: its uops are edited. */
 static struct loopsim *simulator(struct worker *w, size_t i)
@@ -67,12 +56,14 @@ static struct loopsim *simulator(struct worker *w, size_t i)
     struct core table = v->core;
     if (v->edit.kind == EDIT_PORT)
         table.ports = w->job->grid->variant[0].core.ports;
-    if (w->sim && same_table(&table, &w->table) && change_core(w->sim, &v->core))
+    if (w->sim && same_table(&table, &w->table)) {
+        loopsim__set_core(w->sim, &v->core);
         return w->sim;
+    }
     loopsim__close(w->sim);
     w->table = table;
     if ((w->sim = loopsim__open(&table, &w->st)))
-        change_core(w->sim, &v->core);
+        loopsim__set_core(w->sim, &v->core);
     return w->sim;
 }
 

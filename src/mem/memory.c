@@ -292,6 +292,19 @@ static void store__line(struct memory *mem, uint64_t addr, bool non_temporal, ui
     }
 }
 
+uint64_t memory__translate_store(struct memory *mem, uint64_t addr, unsigned size, uint64_t now)
+{
+    memory__clock(mem, now);
+    if (mem->perfect)
+        return now;
+    uint64_t t = data__translate(mem, addr, now);
+    if (split_of(addr, size) == 2) {
+        uint64_t other = data__translate(mem, (addr | 63) + 1, now);
+        t = other > t ? other : t;
+    }
+    return t;
+}
+
 void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, bool non_temporal,
                    uint64_t now, struct mem_result *res)
 {

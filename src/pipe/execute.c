@@ -306,9 +306,16 @@ void execute__dispatch(struct pipe *p, struct duop *u)
     if (u->tp_cyc)
         u->done_at = max_cycle(u->done_at, p->now + u->tp_cyc);
     if (u->t->kind == UOP_STA) {
-        u->done_at = max_cycle(u->done_at, p->now + 5);
+        int64_t known = p->now + 5;
+        if (p->memory && u->access) { /* RT-6 */
+            int64_t t = (int64_t)memory__translate_store(p->memory, u->access->addr, u->access->size_bytes,
+                                                         (uint64_t)p->now);
+            u->tlb_until = t > p->now ? t : 0;
+            known = max_cycle(known, t);
+        }
+        u->done_at = max_cycle(u->done_at, known);
         if (u->store) {
-            pipe__store(p, u->store)->addr_ready = p->now + 5;
+            pipe__store(p, u->store)->addr_ready = known;
             wake_loads(p, pipe__store(p, u->store));
         }
     } else if (u->t->kind == UOP_STD && u->store) {

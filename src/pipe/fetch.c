@@ -224,9 +224,9 @@ static bool plan_one(struct pipe *p)
         f->flags |= F_PAIR;
         f->n_insns = 2;
     }
-    if (p->ufs) { /* UFS-FE-2, UFS-FE-3: iterations do not share a cycle on six-port cores */
+    if (p->ideal_frontend) { /* UFS-FE-2, UFS-FE-3: iterations do not share a cycle on six-port cores */
         f->source = FETCH_DSB;
-        if (p->n_ports == 6 && s->iteration != p->ufs_iteration)
+        if (p->ufs && p->n_ports < 8 && s->iteration != p->ufs_iteration)
             f->flags |= F_PASS_START;
         p->ufs_iteration = s->iteration;
     } else {
@@ -272,7 +272,8 @@ void fetch__delivered(struct pipe *p, const struct fetched *f)
         return;
     p->plan_held = false;
     p->resume_at = p->now + (int64_t)p->core->baclear_cyc;
-    p->fe_cause = STALL_FE_UNKNOWN_BRANCH;
+    p->latency_cause = STALL_FE_UNKNOWN_BRANCH;
+    p->latency_new = true;
     p->cur.flags |= REPORT_BACLEAR;
 }
 

@@ -50,6 +50,8 @@ static void squash_frontend(struct pipe *p, uint64_t first)
     p->dsb_lam = 0;
     p->dsb_cut = p->dsb_switch = false;
     p->bubble_until = 0;
+    p->latency_cause = 0;
+    p->latency_new = false;
     p->build.open = false;
     p->plan_held = p->wrong_dead_end = p->on_wrong_path = false;
     p->after_taken = true;

@@ -3,9 +3,19 @@
  * delivers less than the back end would take. */
 #include "pipe/state.h"
 
+/* Why the front end has delivered nothing: the reason stands until the first uop after it (TD-8). */
+static void latency(struct pipe *p, uint8_t stall)
+{
+    p->latency_cause = stall;
+    p->latency_new = true;
+}
+
 static void cause(struct pipe *p, uint8_t stall, int64_t next)
 {
-    p->fe_cause = stall;
+    if (p->cur.delivered && !p->latency_new)
+        p->latency_cause = 0;
+    p->latency_new = false;
+    p->fe_cause = p->latency_cause ? p->latency_cause : stall;
     p->fe_next = next;
 }
 
@@ -16,7 +26,8 @@ static void mite_cause(struct pipe *p)
 
     if (p->memory && p->fetch_ready_at > p->now) {
         p->cur.flags |= p->fetch_tlb ? REPORT_ITLB : REPORT_ICACHE;
-        cause(p, p->fetch_tlb ? STALL_FE_ITLB : STALL_FE_ICACHE, iq_empty ? p->fetch_ready_at : next);
+        latency(p, p->fetch_tlb ? STALL_FE_ITLB : STALL_FE_ICACHE);
+        cause(p, p->latency_cause, iq_empty ? p->fetch_ready_at : next);
         return;
     }
     if (p->cur.flags & REPORT_LCP) {
@@ -51,7 +62,7 @@ static void ms(struct pipe *p)
 
 void frontend__step(struct pipe *p)
 {
-    if (p->ufs) {
+    if (p->ideal_frontend) {
         ufs__frontend(p);
         return;
     }

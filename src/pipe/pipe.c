@@ -50,7 +50,7 @@ static void init(struct pipe *p)
     p->level_cyc[MEM_DRAM] = (int64_t)(p->core->dram_lat_ns * p->core->freq_ghz + 0.5);
     fetch__init(p);
     rename__init(p);
-    if (!p->endless || p->unrolled || p->ufs)
+    if (!p->endless || p->unrolled || p->ideal_frontend)
         return;
     fetch__warm(p);
     if (p->lsd_active) { /* TP-7: the first pass waits in the IDQ */
@@ -74,6 +74,7 @@ static void configure(struct pipe *p, const struct pipe_config *config)
     p->endless = config->endless;
     p->unrolled = config->unrolled;
     p->ufs = config->ufs;
+    p->ideal_frontend = config->ideal_frontend || config->ufs;
     p->every_cycle = config->every_cycle;
 }
 

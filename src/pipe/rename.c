@@ -9,7 +9,7 @@ enum { MERGE_PORTS = 1 << 1 | 1 << 5 };
 
 void rename__init(struct pipe *p)
 {
-    uint16_t alu = p->n_ports == 6 ? 1 << 0 | 1 << 1 | 1 << 5 : 1 << 0 | 1 << 1 | 1 << 5 | 1 << 6;
+    uint16_t alu = p->n_ports < 8 ? 1 << 0 | 1 << 1 | 1 << 5 : 1 << 0 | 1 << 1 | 1 << 5 | 1 << 6;
     struct uop one = {.kind = UOP_COMPUTE, .n_src = 1, .n_dst = 1, .max_lat = 1, .access = 255};
 
     one.flags = UOP_FUSED_HEAD;

@@ -14,24 +14,19 @@ static struct reason load_reason(const struct pipe *p, const struct duop *u)
         return (struct reason){STALL_BE_L1_FB_FULL, WAIT_L1D};
     switch (u->waits_for) {
     case MEM_L1:
+        if (u->l1_cause == STALL_BE_L1 && u->port_wait > LOAD_LATENCY)
+            return (struct reason){STALL_BE_PORTS, WAIT_PORTS};
         return (struct reason){u->l1_cause, WAIT_L1D};
     case MEM_L3:
         return (struct reason){STALL_BE_L3, WAIT_L3};
-    case MEM_DRAM: /* what exceeds the idle latency is queueing */
-        if (u->done_at - p->now > p->level_cyc[MEM_DRAM])
+    case MEM_DRAM: /* ME-6: many requests under way, or waiting longer than when idle */
+        if (p->mem_outstanding >= p->core->mem_bandwidth_requests ||
+            u->done_at - p->now > p->level_cyc[MEM_DRAM])
             return (struct reason){STALL_BE_DRAM_BANDWIDTH, WAIT_DRAM};
         return (struct reason){STALL_BE_DRAM, WAIT_DRAM};
     default:
         return (struct reason){STALL_BE_L2, WAIT_L2};
     }
-}
-
-static uint8_t store_reason(struct pipe *p)
-{
-    const struct store_entry *s = pipe__store(p, p->store_head);
-    if (p->store_head >= p->store_retired)
-        return STALL_BE_STORE;
-    return s->tlb_until > p->now ? STALL_BE_STORE_DTLB : s->split ? STALL_BE_STORE_SPLIT : STALL_BE_STORE;
 }
 
 static struct reason uop_reason(const struct pipe *p, const struct duop *u)
@@ -45,24 +40,48 @@ static struct reason uop_reason(const struct pipe *p, const struct duop *u)
     if (u->state == DUOP_DISPATCHED) {
         if (u->t->kind == UOP_LOAD)
             return load_reason(p, u);
+        if (u->t->kind == UOP_STA && u->tlb_until > p->now)
+            return (struct reason){STALL_BE_STORE_DTLB, WAIT_DTLB};
         if (u->t->div_cyc)
             return (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE};
         if (u->tp_cyc)
             return (struct reason){STALL_BE_SERIAL, WAIT_OTHER};
+        if (u->port_wait > u->t->max_lat) /* it waited longer for its port than it executes */
+            return (struct reason){STALL_BE_PORTS, WAIT_PORTS};
     }
     return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY};
+}
+
+/* The oldest uop that is not complete; those before it retire in this cycle. */
+static const struct duop *oldest_incomplete(struct pipe *p)
+{
+    uint64_t end =
+        p->rob_head + 2 * p->retire_width < p->rob_tail ? p->rob_head + 2 * p->retire_width : p->rob_tail;
+    for (uint64_t i = p->rob_head; i < end; i++) {
+        const struct rob_entry *e = pipe__rob(p, i);
+        for (unsigned k = 0; k < e->n_uops; k++) {
+            const struct duop *u = pipe__uop(p, e->first_uop + k);
+            if (u->done_at >= p->now)
+                return u;
+        }
+    }
+    return NULL;
 }
 
 /* What the oldest instruction waits for. */
 static struct reason head_reason(struct pipe *p)
 {
-    const struct rob_entry *e = pipe__rob(p, p->rob_head);
-    for (unsigned k = 0; k < e->n_uops; k++) {
-        const struct duop *u = pipe__uop(p, e->first_uop + k);
-        if (u->done_at >= p->now)
-            return uop_reason(p, u);
-    }
-    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY};
+    const struct duop *u = oldest_incomplete(p);
+    return u ? uop_reason(p, u) : (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY};
+}
+
+/* The store buffer is full: of senior stores, or because the oldest store cannot retire. */
+static uint8_t store_reason(struct pipe *p)
+{
+    const struct store_entry *s = pipe__store(p, p->store_head);
+    if (p->store_head >= p->store_retired)
+        return p->rob_head < p->rob_tail ? head_reason(p).stall : STALL_BE_STORE;
+    return s->tlb_until > p->now ? STALL_BE_STORE_DTLB : s->split ? STALL_BE_STORE_SPLIT : STALL_BE_STORE;
 }
 
 static uint32_t next_site(struct pipe *p)

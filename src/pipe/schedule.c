@@ -100,7 +100,7 @@ void schedule__bind(struct pipe *p, struct duop *u, unsigned slot)
         port = 2u + p->toggle23;
         p->toggle23 ^= 1;
     } else {
-        port = p->n_ports == 6 ? bind6(p, ports, slot) : bind8(p, ports, slot);
+        port = p->n_ports < 8 ? bind6(p, ports, slot) : bind8(p, ports, slot);
     }
     u->port = (uint8_t)port;
     p->usage[port]++;
@@ -160,6 +160,7 @@ void schedule__wake(struct pipe *p, struct duop *u)
 static void enqueue(struct pipe *p, struct duop *u)
 {
     u->state = DUOP_QUEUED;
+    u->issued_at = p->now; /* from here on: since when it waits for its port */
     queue_add(p, u->t->div_cyc ? DIVIDER : u->port, slot_of(u));
 }
 
@@ -289,6 +290,7 @@ static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slo
     p->cur.ports = (uint16_t)(p->cur.ports | 1u << port);
     p->cur.executed++;
     u->state = DUOP_DISPATCHED;
+    u->port_wait = (uint16_t)(p->now - u->issued_at < UINT16_MAX ? p->now - u->issued_at : UINT16_MAX);
     if (p->trace)
         trace__of(p, u)->dispatched_at = p->now;
     if (p->core->slow_256bit_memory && port == 4 && u->t->flags & UOP_WIDE256)
@@ -306,7 +308,7 @@ static bool dispatch_divider(struct pipe *p)
     if (other >= 0 && p->uop[other].seq < p->uop[d].seq)
         return false;
     p->divider_free_at = p->now + p->uop[d].t->div_cyc;
-    dispatch_from(p, DIVIDER, 0, d);
+    dispatch_from(p, DIVIDER, p->uop[d].port, d);
     return true;
 }
 

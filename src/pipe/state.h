@@ -122,11 +122,11 @@ enum duop_flag {
 struct duop {
     const struct uop *t;
     uint64_t seq;
-    int64_t base;  /* results are ready at base + latency; valid with DUOP_KNOWN */
-    int64_t ready; /* latest known operand */
-    int64_t issued_at;
-    int64_t done_at; /* completion, EX-5; CYCLE_NEVER until known */
-    uint64_t store;  /* STA, STD: own entry; load: entry it depends on, or 0 */
+    int64_t base;      /* results are ready at base + latency; valid with DUOP_KNOWN */
+    int64_t ready;     /* latest known operand */
+    int64_t issued_at; /* and, once in its port's queue, when it joined */
+    int64_t done_at;   /* completion, EX-5; CYCLE_NEVER until known */
+    uint64_t store;    /* STA, STD: own entry; load: entry it depends on, or 0 */
     const struct access *access;
     uint64_t fetched;             /* instruction */
     int64_t tlb_until, lfb_until; /* loads: waiting for a translation, a fill buffer until then */
@@ -135,6 +135,7 @@ struct duop {
     uint16_t waiters;             /* first edge of its consumers + 1 */
     uint16_t pending;             /* operands not known */
     uint16_t tp_cyc;              /* EX-15, first uop only */
+    uint16_t port_wait;           /* cycles between ready and dispatched */
     uint16_t form;
     uint8_t port;
     uint8_t state;     /* enum duop_state */
@@ -248,7 +249,7 @@ struct pipe {
     struct listener *listener[PIPE_MAX_LISTENERS];
     unsigned n_listeners;
     struct uop_listener *uops;
-    bool endless, unrolled, ufs, every_cycle;
+    bool endless, unrolled, ufs, ideal_frontend, every_cycle;
     uint32_t width, retire_width, n_ports;
 
     int64_t now;
@@ -318,6 +319,8 @@ struct pipe {
     uint8_t fe_cause;  /* enum stall: why it delivers too little */
     uint8_t resteer;   /* enum stall while the first correct-path uop is awaited, else 0 */
     bool dsb_switch;
+    uint8_t latency_cause; /* enum stall: why nothing comes, until the first uop after it, else 0 */
+    bool latency_new;      /* set in this cycle */
 
     /* idq.c */
     uint32_t idq_head, idq_tail;

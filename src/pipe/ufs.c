@@ -42,7 +42,7 @@ static bool is_vex(const struct insn *insn)
 static bool splits(const struct pipe *p, const struct insn *insn, const struct recipe *r)
 {
     unsigned inputs = count_registers(r, false);
-    if (p->n_ports == 6)
+    if (p->n_ports < 8)
         return inputs > 2;
     return is_vex(insn) && inputs + count_registers(r, true) > 3;
 }

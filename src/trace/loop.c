@@ -145,6 +145,14 @@ static int decode(struct loop *l, const uint8_t *bytes, size_t size, struct isa 
     return 0;
 }
 
+/* Does the last instruction jump back to the first one? */
+static bool returns(const struct loop *l)
+{
+    const struct insn *last = l->insn[l->n - 1];
+    bool direct = last->branch == BRANCH_COND || last->branch == BRANCH_JUMP || last->branch == BRANCH_CALL;
+    return direct && (int64_t)l->length_bytes + last->branch_disp == 0;
+}
+
 struct loop *loop__new(const uint8_t *bytes, size_t size, const struct loop_options *opt, struct status *st)
 {
     struct loop *l = NULL;
@@ -161,7 +169,7 @@ struct loop *loop__new(const uint8_t *bytes, size_t size, const struct loop_opti
         goto fail;
     l->length_bytes = size;
     l->address = 0x10000 + opt->address % 64;
-    l->unrolled = l->insn[l->n - 1]->branch == BRANCH_NONE || l->insn[l->n - 1]->branch == BRANCH_OTHER;
+    l->unrolled = !returns(l);
     l->source.fill = fill;
     init_registers(l, opt->registers);
     return l;

@@ -228,6 +228,8 @@ int tree__from_truth(const struct truth *truth, const struct core *core, struct 
         int parent = slot_node__parent(n);
         double share = truth->slots ? (double)slots[n] / (double)truth->slots : (double)NAN;
         bool passed = advice && share > advice->threshold;
+        if (n == NODE_RETIRING && truth->slots) /* much microcode makes it worth a look, as in TMA */
+            passed |= (double)slots[NODE_MICRO_SEQUENCER] / (double)truth->slots > 0.10;
 
         /* Only runs that were cut short have uops in flight. */
         if (n == NODE_IN_FLIGHT && slots[n] == 0)

@@ -112,16 +112,6 @@ static void plot(const struct sweep *sweep, unsigned width, FILE *out)
     free(p.cell);
 }
 
-/* What the axis counts when it goes up by one. */
-static const char *slope_unit(const struct sweep_axis *axis)
-{
-    if (!axis->effective)
-        return "whole factor";
-    if (strcmp(axis->unit, "cyc") == 0)
-        return "cycle";
-    return *axis->unit ? "one more" : "step";
-}
-
 static void legend(const struct sweep *sweep, FILE *out)
 {
     const struct sweep_axis *axis = &sweep->spec.axis[0];
@@ -134,7 +124,8 @@ static void legend(const struct sweep *sweep, FILE *out)
         fprintf(out, "  %c  %s: %.2f cycles per iteration on the unmodified core",
                 k < MAX_LETTERS ? (char)('a' + (int)k) : '+', loop->name, loop->base.cycles);
         if (!isnan(loop->slope))
-            fprintf(out, "; slope %+.3g cycles for each %s", loop->slope, slope_unit(axis));
+            fprintf(out, "; slope %+.3g cycles per %s of %s", loop->slope,
+                    axis->effective ? "unit" : "whole factor", axis->name);
         fputc('\n', out);
     }
 }
@@ -264,12 +255,24 @@ static void heat_map(const struct sweep *sweep, const struct sweep_loop_result *
     fprintf(out, "   %s\n", sweep_view__axis(ax, label));
     if (!h.numbers)
         fprintf(out, "%10s  shades \" .:-=+*#%%@\" from %.2f to %.2f\n", "", h.low, h.high);
+    if (h.high < 1.005 * h.low) {
+        fputs("\n  neither makes a difference of half a percent\n", out);
+        return;
+    }
     fprintf(out, "\n  best %.2fx at %s %s, %s %s\n", h.high, ax->name,
             sweep_view__value(ax, loop->best % ax->n, a), ay->name,
             sweep_view__value(ay, loop->best / ax->n, b));
     fprintf(out, "  worst %.2fx at %s %s, %s %s\n", h.low, ax->name,
             sweep_view__value(ax, loop->worst % ax->n, a), ay->name,
             sweep_view__value(ay, loop->worst / ax->n, b));
+}
+
+static bool any_figure(const struct sweep *sweep)
+{
+    for (size_t k = 0; k < sweep->n_loops; k++)
+        if (!sweep->loop[k].error)
+            return true;
+    return false;
 }
 
 static bool any_inexact(const struct sweep *sweep)
@@ -287,7 +290,7 @@ void view__sweep_text(const struct sweep *sweep, const struct sweep_text_options
     unsigned width = opt->width ? opt->width : DEFAULT_WIDTH;
 
     heading(sweep, out);
-    if (sweep->spec.n_axes == 1) {
+    if (sweep->spec.n_axes == 1 && any_figure(sweep)) {
         table(sweep, width, out);
         plot(sweep, width, out);
         legend(sweep, out);

@@ -13,14 +13,15 @@ table=${BASH_SOURCE[0]%/*}/leaves.tsv
 # The word before a failure names the program; what jq prints are the complaints.
 bound='
 def siblings($t; $n): ($n.path | split("/")[:-1] | join("/")) as $up
-    | [$t[] | select(.level == $n.level and (.path | split("/")[:-1] | join("/")) == $up)];
+    | [$t[] | select(.level == $n.level and (.path | split("/")[:-1] | join("/")) == $up)
+       | select(.path != "Retiring" or $n.path == "Retiring")];
 .trees.topdown as $t | ($path | split("/")) as $names
 | ($t | map(select(.path == $path)) | first) as $leaf
 | if $leaf == null then "there is no \($path)" else
     (if $leaf.flagged then empty else "\($path) is not flagged (\($leaf.value * 10 | round / 10) %)" end),
     (range(1; $names | length + 1) as $l | ($names[:$l] | join("/")) as $p
      | ($t[] | select(.path == $p)) as $n | siblings($t; $n) | max_by(.value)
-     | select(.path != $p) | "\(.name) (\(.value * 10 | round / 10) %) is larger than \($n.name) (\($n.value * 10 | round / 10) %)")
+     | select(.value > $n.value) | "\(.name) (\(.value * 10 | round / 10) %) is larger than \($n.name) (\($n.value * 10 | round / 10) %)")
   end'
 free='.trees.topdown[] | select(.path == $path and .flagged) | "\($path) is flagged (\(.value * 10 | round / 10) %)"'
 agree='[.trees[] | [.[] | select(.level == 1)] | sort_by(.path) | map(.value)] as $v

@@ -199,11 +199,6 @@ static void test_DSB_13_same_window(void **state)
     for (unsigned n = 1; n <= 6; n++) /* loop end, then the start of the same window: nothing more */
         check_delivery("skl", code[n - 1], 0, (const unsigned[]){n, n, n, n}, 4);
     check_delivery("skl", code[6], 0, (const unsigned[]){6, 1, 6, 1}, 4);
-    /* not the loop end: the second line of the window fills up */
-    check_delivery(
-        "skl",
-        /* 3*nop4; nop1; xchg rbx,rcx; 4*nop3; dec r15; jnz l */ "3*66666690 904887cb 4*666690 49ffcf75df", 0,
-        (const unsigned[]){6}, 0);
 }
 
 /* The loop starts near the end of its window, with k uops there; the next window's line adds 4, 4, 2, 2, 1,
