@@ -24,10 +24,15 @@ static double *matrix__new(int n, int row_factor, int column_factor, int modulus
     if (!modulus)
         return memset(m, 0, (size_t)n * (size_t)n * sizeof(double));
     for (int i = 0; i < n; i++) {
+        double *row = &m[(size_t)i * (size_t)n];
         int value = i * row_factor % modulus;
 
+        if (i >= modulus) { /* the same numbers again */
+            memcpy(row, row - (size_t)modulus * (size_t)n, (size_t)n * sizeof *row);
+            continue;
+        }
         for (int j = 0; j < n; j++) { /* (i * row_factor + j * column_factor) mod modulus, around 0 */
-            m[i * n + j] = value - modulus / 2;
+            row[j] = value - modulus / 2;
             value += column_factor;
             value -= value >= modulus ? modulus : 0;
         }

@@ -257,8 +257,8 @@ static void write_row(struct batch *b, struct row *row, FILE *out, FILE *message
 
     csv__write(out, row->field[COLUMN_ID] ? row->field[COLUMN_ID] : "");
     putc(',', out);
-    if (isfinite(row->cycles))
-        write_number(out, row->cycles);
+    if (isfinite(row->cycles)) /* hundredths, as measurements of loops are published (TP-6) */
+        fprintf(out, "%.2f", row->cycles);
     if (fidelity)
         putc(',', out);
     if (fidelity && !isnan(f)) {

@@ -106,7 +106,7 @@ fi
 
 # --- batches
 printf 'id,core,hex\n1,skl,%s\n2,i386,90\n3,snb\n4,skl,zz\n5,snb,90\n' "$adds" >b.csv
-expect 0 $'id,cycles\n1,1.0\n2,\n3,\n4,\n5,0.25' bash -c "'$FATHOM_BINARY' loop --batch b.csv 2>err"
+expect 0 $'id,cycles\n1,1.00\n2,\n3,\n4,\n5,0.25' bash -c "'$FATHOM_BINARY' loop --batch b.csv 2>err"
 expect 0 "b.csv:3: there is no core" cat err
 expect 0 "b.csv:4: 2 fields" cat err
 expect 0 "3 of 5 blocks" cat err

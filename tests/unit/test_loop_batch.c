@@ -51,7 +51,7 @@ static void keeps_order_and_quotes(void **state)
     run(&r, "\xef\xbb\xbfhex,id\r\n" ADDS ",b\r\n\r\n90,\"a,\"\"x\"\"\"\r\n" ADDS ",\"two\nlines\"", &plain);
     assert_int_equal(r.rc, 0);
     assert_string_equal(r.messages, "");
-    assert_string_equal(r.out, "id,cycles\nb,1.0\n\"a,\"\"x\"\"\",0.25\n\"two\nlines\",1.0\n");
+    assert_string_equal(r.out, "id,cycles\nb,1.00\n\"a,\"\"x\"\"\",0.25\n\"two\nlines\",1.00\n");
     assert_int_equal(r.result.n_rows, 3);
     done(&r);
 }
@@ -75,7 +75,7 @@ static void goes_on_after_unusable_rows(void **state)
         &plain);
     assert_int_equal(r.rc, 0);
     assert_string_equal(
-        r.out, "id,cycles\nok,1.0\ncore,\nfew,\nmany,\ndigit,\ncut,\nempty,\ncall,\ninner,\nquote,\n");
+        r.out, "id,cycles\nok,1.00\ncore,\nfew,\nmany,\ndigit,\ncut,\nempty,\ncall,\ninner,\nquote,\n");
     assert_int_equal(r.result.n_failed, 9);
     static const char *const wanted[] = {
         "b.csv:3: there is no core \"i386\"",
@@ -107,7 +107,7 @@ static void knows_cores_alignments_and_measurements(void **state)
         "5,skl,0,-1," ADDS "\n",
         &plain);
     assert_int_equal(r.rc, 0);
-    assert_non_null(strstr(r.out, "id,cycles,fidelity\n1,1.0"));
+    assert_non_null(strstr(r.out, "id,cycles,fidelity\n1,1.00"));
     assert_non_null(strstr(r.out, "\n2,1.0,0.5\n3,1.0,\n4,,\n5,,\n"));
     assert_non_null(strstr(r.messages, "b.csv:5: the alignment 'x'"));
     assert_non_null(strstr(r.messages, "b.csv:6: the measurement '-1'"));
