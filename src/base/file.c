@@ -108,7 +108,11 @@ int file__commit(struct file_writer *writer, struct status *st)
 
     assert(writer->out);
     errno = 0;
-    if (ferror(writer->out) || fflush(writer->out) || fsync(fileno(writer->out)))
+    if (ferror(writer->out)) { /* the reason is gone: writing once more says it again */
+        clearerr(writer->out);
+        putc(' ', writer->out);
+        error = fflush(writer->out) ? errno : EIO;
+    } else if (fflush(writer->out) || fsync(fileno(writer->out)))
         error = errno ? errno : EIO;
     if (fclose(writer->out) && !error)
         error = errno;

@@ -108,7 +108,7 @@ static void knows_cores_alignments_and_measurements(void **state)
         &plain);
     assert_int_equal(r.rc, 0);
     assert_non_null(strstr(r.out, "id,cycles,fidelity\n1,1.00"));
-    assert_non_null(strstr(r.out, "\n2,1.0,0.5\n3,1.0,\n4,,\n5,,\n"));
+    assert_non_null(strstr(r.out, "\n2,1.00,0.5\n3,1.00,\n4,,\n5,,\n"));
     assert_non_null(strstr(r.messages, "b.csv:5: the alignment 'x'"));
     assert_non_null(strstr(r.messages, "b.csv:6: the measurement '-1'"));
     assert_int_equal(r.result.n_measured, 2);
