@@ -23,12 +23,6 @@ static bool partner_seen(struct pipe *p, unsigned n)
     return !fetch__ensure(p, next) && p->source_ended && !p->on_wrong_path;
 }
 
-static unsigned decoder_lams(const struct pipe *p, const struct insn *insn)
-{
-    unsigned n = isa__recipe(p->isa, (struct insn *)insn, RECIPE_BASE)->n_lams;
-    return insn->mite_lams < n ? insn->mite_lams : n;
-}
-
 static void start_ms(struct pipe *p, uint64_t fetched, unsigned lam)
 {
     p->ms_busy = true;
@@ -61,7 +55,7 @@ void decode__step(struct pipe *p)
         }
         p->iq_head++;
         n++;
-        unsigned lams = decoder_lams(p, insn);
+        unsigned lams = pipe__decoder_lams(p, f->insn);
         idq__deliver(p, i, 0, lams, false);
         dsb__build(p, f, f->flags & F_PAIR ? pipe__fetched(p, i + 1) : NULL);
         p->delivered += f->flags & F_PAIR ? 2 : 1;

@@ -153,12 +153,6 @@ static unsigned second_line(bool same_window, bool taken, bool cut_before, bool 
     return rest < 2 ? rest : 2;
 }
 
-static unsigned dsb_lams(const struct pipe *p, const struct fetched *f)
-{
-    unsigned n = isa__recipe(p->isa, f->insn, RECIPE_BASE)->n_lams;
-    return f->insn->mite_lams < n ? f->insn->mite_lams : n;
-}
-
 /* One line, or what is left of it. Returns true if the cycle may go on with the next line. */
 struct line_end {
     bool finished;
@@ -187,7 +181,7 @@ static bool deliver_line(struct pipe *p, unsigned *got, unsigned limit, struct l
         if (p->predictor && f->flags & F_TAKEN && taken_before) /* FE-20: one a cycle */
             return false;
         first = false;
-        unsigned n = dsb_lams(p, f);
+        unsigned n = pipe__decoder_lams(p, f->insn);
         while (p->dsb_lam < n) {
             unsigned slots = f->insn->flags & INSN_EXTRA_SLOT && p->dsb_lam == n - 1 ? 2 : 1;
             if (*got + slots > limit)

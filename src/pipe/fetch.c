@@ -255,7 +255,7 @@ static bool plan_one(struct pipe *p)
     return true;
 }
 
-bool fetch__ensure(struct pipe *p, uint64_t i)
+bool fetch__plan(struct pipe *p, uint64_t i)
 {
     if (!p->endless && i > p->delivered + PLAN_AHEAD)
         return false;
@@ -301,7 +301,7 @@ void fetch__warm(struct pipe *p)
             i++;
         }
         dsb__build(p, &f, pair ? &g : NULL);
-        lams += isa__recipe(p->isa, insn, RECIPE_BASE)->n_lams;
+        lams += pipe__lams(p, insn);
         lsd = lsd && !insn->has_ms && insn->rsp_delta == 0 && !(insn->flags & INSN_WRITES_HIGH) &&
               insn->branch != BRANCH_CALL && insn->branch != BRANCH_CALL_INDIRECT &&
               insn->branch != BRANCH_RET;

@@ -35,7 +35,7 @@ void lsd__observe(struct pipe *p, const struct fetched *f)
         p->lsd_candidate[p->lsd_candidate_len++] = f->step->site;
     else
         p->lsd_candidate_ok = false;
-    p->lsd_candidate_lams += isa__recipe(p->isa, f->insn, RECIPE_BASE)->n_lams;
+    p->lsd_candidate_lams += pipe__lams(p, f->insn);
     p->lsd_candidate_ok = p->lsd_candidate_ok && lockable(f->insn) && f->source == FETCH_DSB;
     p->lsd_hash = (p->lsd_hash ^ f->site) * 0x9e3779b97f4a7c15u;
 
@@ -90,11 +90,11 @@ void lsd__step(struct pipe *p)
         struct fetched *f = pipe__fetched(p, p->delivered);
         if (f->source != FETCH_LSD || (f->flags & F_PASS_START && !first))
             break;
-        const struct recipe *r = isa__recipe(p->isa, f->insn, RECIPE_BASE);
-        if (idq__used(p) + r->n_lams > IDQ_RING - 8)
+        unsigned lams = pipe__lams(p, f->insn);
+        if (idq__used(p) + lams > IDQ_RING - 8)
             break;
         first = false;
-        idq__deliver(p, p->delivered, 0, r->n_lams, false);
+        idq__deliver(p, p->delivered, 0, lams, false);
         fetch__delivered(p, f);
         p->delivered += f->flags & F_PAIR ? 2 : 1;
     }

@@ -411,6 +411,17 @@ static inline struct store_entry *pipe__store(struct pipe *p, uint64_t i)
 {
     return &p->store[i & (STORE_RING - 1)];
 }
+/* Laminated uops of an instruction, and those that come from decoders or DSB (MS-1) */
+static inline unsigned pipe__lams(struct pipe *p, struct insn *insn)
+{
+    const struct recipe *r = insn->recipe[RECIPE_BASE];
+    return (r ? r : isa__recipe(p->isa, insn, RECIPE_BASE))->n_lams;
+}
+static inline unsigned pipe__decoder_lams(struct pipe *p, struct insn *insn)
+{
+    unsigned n = pipe__lams(p, insn);
+    return insn->mite_lams < n ? insn->mite_lams : n;
+}
 /* DSB window, DSB-1 */
 static inline uint64_t pipe__window(uint64_t addr)
 {
@@ -424,7 +435,11 @@ static inline int64_t max_cycle(int64_t a, int64_t b)
 /* fetch.c */
 void fetch__init(struct pipe *p);
 /* Makes instruction `i` planned; false if fetch cannot tell yet (hold, dead end, end of the program). */
-bool fetch__ensure(struct pipe *p, uint64_t i);
+bool fetch__plan(struct pipe *p, uint64_t i);
+static inline bool fetch__ensure(struct pipe *p, uint64_t i)
+{
+    return p->planned > i || fetch__plan(p, i);
+}
 void fetch__delivered(struct pipe *p, const struct fetched *f);
 void fetch__warm(struct pipe *p); /* endless: DSB and LSD state of a loop that has run for ever */
 

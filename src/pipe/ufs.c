@@ -9,7 +9,7 @@ void ufs__frontend(struct pipe *p)
     p->cur.source = FETCH_DSB;
     while (idq__used(p) + 8 <= p->core->idq_entries && fetch__ensure(p, p->delivered)) {
         struct fetched *f = pipe__fetched(p, p->delivered);
-        unsigned n = isa__recipe(p->isa, f->insn, RECIPE_BASE)->n_lams;
+        unsigned n = pipe__lams(p, f->insn);
         if (idq__used(p) + n > IDQ_RING - 8)
             break;
         idq__deliver(p, p->delivered, 0, n, false);
