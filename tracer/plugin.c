@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fathom's qemu-user plugin: writes what the program executes into the shared ring of src/trace/ring.h.
- * It decides nothing and decodes nothing, except for the addresses of prefetches and cache-line
- * flushes, which only exist in guest registers.
+ * It decides nothing and decodes nothing, except that it knows prefetches and cache-line flushes: their
+ * addresses only exist in guest registers, so it sends registers along with the blocks that contain one.
  */
 #include "qemu_api.h"
 #include "../src/trace/ring.h"
@@ -37,13 +37,22 @@ struct range {
     uint64_t start, end;
 };
 
-/* How an instruction without a memory record computes its address. */
-struct address_form {
-    uint64_t word; /* RING_REGISTER | insn number */
-    int64_t disp;
-    uint8_t base, index, scale; /* 0..15 as encoded, NO_REG; scale as shift */
+enum { REG_SP = 4 };
+
+/*
+ * Blocks with hints. qemu keeps guest registers in host registers and brings its state up to date only
+ * where a block starts or ends and where memory is accessed: that is where registers are read.
+ */
+struct watched_insn {
+    uint64_t word;          /* insn number, as for every access */
+    uint16_t insn, n_hints; /* hints before it in the block */
 };
-enum { NO_REG = 255, RAX_TO_R15 = 16, REG_SP = 4 };
+struct watched_block {
+    uint64_t word; /* RING_BLOCK | id */
+    uint16_t n_insns, n_hints;
+    struct watched_insn insn[];
+};
+enum { MAX_SNAPSHOTS = 2 * (RING_INSN_MASK + 2) };
 
 /* The page shared with fathom lies over this variable: no indirection on the hot path. */
 static union {
@@ -64,7 +73,14 @@ static struct {
     bool reset;          /* the callbacks are being removed */
     unsigned n_checks;
     bool registers_read, registers_failed, registers_reported;
-    uint64_t check_addr; /* where the push being checked must store; 0: none */
+    const uint64_t *check;               /* registers to be checked by the push in progress */
+    const struct watched_block *watched; /* running or just over; NULL: none */
+    const uint64_t *regs;                /* sixteen, of the guest */
+    unsigned n_snapshots;
+    struct snapshot {
+        uint64_t regs[RING_REGISTERS];
+        uint16_t insn, n_hints;
+    } snapshot[MAX_SNAPSHOTS];
 } tracer;
 
 static void futex__wait(uint32_t *word, uint32_t value)
@@ -135,11 +151,75 @@ static void tracer__was_reset(qemu_plugin_id_t id)
     (void)id;
 }
 
-/* A block or definition found the chunk full, or this is a child of the traced program. */
+static bool guest__peek(const void *address, void *to, size_t size)
+{
+    struct iovec local = {to, size}, remote = {(void *)(uintptr_t)address, size};
+
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+/* The registers as they are before instruction `insn` has written any. */
+static void snapshots__take(unsigned insn, unsigned n_hints)
+{
+    struct snapshot *s = &tracer.snapshot[tracer.n_snapshots++];
+
+    s->insn = (uint16_t)insn;
+    s->n_hints = (uint16_t)n_hints;
+    if (tracer.registers_read)
+        memcpy(s->regs, tracer.regs, sizeof s->regs);
+    else if (!guest__peek(tracer.regs, s->regs, sizeof s->regs)) /* not trusted yet */
+        tracer.registers_failed = true;
+}
+
+/* Of the accesses between two hints the first and the last matter. */
+static void snapshots__note_access(const struct watched_insn *w)
+{
+    const struct snapshot *last;
+
+    if (!tracer.watched || tracer.registers_failed)
+        return;
+    last = &tracer.snapshot[tracer.n_snapshots - 1];
+    if (w->insn <= last->insn)
+        return;
+    if (w->n_hints == last->n_hints) {
+        if (w->n_hints == tracer.watched->n_hints)
+            return;
+        if (w->n_hints == 0 || last[-1].n_hints == w->n_hints)
+            tracer.n_snapshots--;
+    }
+    snapshots__take(w->insn, w->n_hints);
+}
+
+/* The watched block is over. */
+static void snapshots__send(void)
+{
+    const struct watched_block *b = tracer.watched;
+    uint64_t *pos = shared.live.pos;
+
+    tracer.watched = NULL;
+    shared.live.limit = shared.live.chunk + RING_CHUNK_WORDS;
+    if (tracer.snapshot[tracer.n_snapshots - 1].n_hints != b->n_hints)
+        snapshots__take(b->n_insns, b->n_hints);
+    if (!tracer.registers_read)
+        return;
+    *pos++ = RING_WORD(RING_SNAPSHOTS, tracer.n_snapshots * RING_SNAPSHOT_WORDS);
+    for (unsigned i = 0; i < tracer.n_snapshots; i++) {
+        *pos++ = tracer.snapshot[i].insn;
+        memcpy(pos, tracer.snapshot[i].regs, sizeof tracer.snapshot[i].regs);
+        pos += RING_REGISTERS;
+    }
+    shared.live.pos = pos;
+}
+
+/* A block or definition found the chunk full, or what a watched block left behind, or this is a child
+ * of the traced program. */
 static void ring__full(void)
 {
     if (!tracer.detached) {
-        ring__next_chunk();
+        if (tracer.watched)
+            snapshots__send();
+        if (shared.live.pos >= shared.live.limit)
+            ring__next_chunk();
         return;
     }
     shared.live.pos = shared.live.chunk;
@@ -174,66 +254,61 @@ static void tracer__access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t v
     shared.live.pos = pos + 1;
 }
 
-static bool guest__peek(const void *address, void *to, size_t size)
-{
-    struct iovec local = {to, size}, remote = {(void *)(uintptr_t)address, size};
-
-    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
-}
-
 #if defined(__x86_64__)
 /* Generated code keeps the CPU state in RBP; its first words are the sixteen guest registers. */
 #define REGISTER_CALLBACK(name)                                                                              \
     __attribute__((visibility("hidden"))) void name(unsigned vcpu, void *arg);                               \
     __attribute__((visibility("hidden"))) void name##_body(unsigned vcpu, void *arg, const uint64_t *regs);  \
     __asm__(".pushsection .text\n" #name ":\n\tmovq %rbp, %rdx\n\tjmp " #name "_body\n.popsection\n")
-REGISTER_CALLBACK(tracer__address);
+REGISTER_CALLBACK(tracer__watched_block);
 REGISTER_CALLBACK(tracer__check);
 
-void tracer__address_body(unsigned vcpu, void *arg, const uint64_t *regs)
+void tracer__watched_block_body(unsigned vcpu, void *arg, const uint64_t *regs)
 {
-    const struct address_form *form = arg;
-    uint64_t addr = (uint64_t)form->disp;
+    const struct watched_block *b = arg;
 
-    (void)vcpu;
-    if (!tracer.registers_read)
+    tracer__block(vcpu, (void *)(uintptr_t)b->word);
+    if (tracer.registers_failed)
         return;
-    if (form->base != NO_REG)
-        addr += regs[form->base];
-    if (form->index != NO_REG)
-        addr += regs[form->index] << form->scale;
-    *shared.live.pos++ = form->word | (addr & RING_ADDR_MASK);
+    tracer.watched = b;
+    tracer.regs = regs;
+    tracer.n_snapshots = 0;
+    snapshots__take(0, 0);
+    shared.live.limit = shared.live.chunk; /* whatever comes after the block enters ring__full */
 }
 
-/* Before a push: where must it store? The state pointer is not trusted yet. */
 void tracer__check_body(unsigned vcpu, void *arg, const uint64_t *regs)
+{
+    (void)vcpu;
+    (void)arg;
+    tracer.check = regs;
+}
+
+/* At its store a push has not moved the stack pointer yet. The state pointer is not trusted before. */
+static void tracer__check_result(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *arg)
 {
     uint64_t sp;
 
-    (void)vcpu;
-    (void)arg;
-    tracer.check_addr = 0;
-    if (tracer.registers_read || tracer.registers_failed)
-        return;
-    if (guest__peek(&regs[REG_SP], &sp, sizeof sp))
-        tracer.check_addr = sp - 8;
-    else
-        tracer.registers_failed = true;
-}
-#endif
-
-static void tracer__check_result(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *arg)
-{
     (void)vcpu;
     (void)info;
     (void)arg;
     if (tracer.registers_read || tracer.registers_failed)
         return;
-    if (tracer.check_addr == vaddr)
+    if (guest__peek(&tracer.check[REG_SP], &sp, sizeof sp) && vaddr == sp - 8)
         tracer.registers_read = true;
     else
         tracer.registers_failed = true;
 }
+
+/* Generated code has the state pointer in RBP, qemu's own functions do not: the block's is used. */
+static void tracer__watched_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *arg)
+{
+    const struct watched_insn *w = arg;
+
+    tracer__access(vcpu, info, vaddr, (void *)(uintptr_t)w->word);
+    snapshots__note_access(w);
+}
+#endif
 
 /* ---- translation ---- */
 
@@ -357,11 +432,10 @@ static void tracer__locate(uint64_t pc)
     maps__walk(maps__note_guest, pc);
 }
 
-/* The prefixes in front of an opcode. */
+/* What stands in front of an opcode. */
 struct prefixes {
     unsigned length;
-    uint8_t rex;
-    bool segment, operand_size, address_size;
+    bool operand_size;
 };
 
 static struct prefixes prefixes__read(const uint8_t *bytes, size_t size)
@@ -371,26 +445,30 @@ static struct prefixes prefixes__read(const uint8_t *bytes, size_t size)
     for (; p.length < size; p.length++) {
         uint8_t b = bytes[p.length];
 
-        if (b == 0x64 || b == 0x65)
-            p.segment = true;
-        else if (b == 0x66)
+        if (b == 0x66)
             p.operand_size = true;
-        else if (b == 0x67)
-            p.address_size = true;
-        else if (b != 0x2e && b != 0x36 && b != 0x3e && b != 0x26 && b != 0xf2 && b != 0xf3)
+        else if (b != 0x64 && b != 0x65 && b != 0x67 && b != 0x2e && b != 0x36 && b != 0x3e && b != 0x26 &&
+                 b != 0xf2 && b != 0xf3)
             break;
     }
     if (p.length < size && (bytes[p.length] & 0xf0) == 0x40)
-        p.rex = bytes[p.length++];
+        p.length++;
     return p;
 }
 
-/* Does it touch memory only as a hint: PREFETCHx, PREFETCHW, CLFLUSH(OPT), CLWB, CLDEMOTE? */
-static bool insn__is_hint(const uint8_t *op, size_t size, const struct prefixes *p)
+static bool insn__is_push(const uint8_t *bytes, size_t size)
 {
+    return size == 1 && (bytes[0] & 0xf8) == 0x50;
+}
+
+/* Does it touch memory only as a hint: PREFETCHx, PREFETCHW, CLFLUSH(OPT), CLWB, CLDEMOTE? */
+static bool insn__is_hint(const uint8_t *bytes, size_t size)
+{
+    struct prefixes p = prefixes__read(bytes, size);
+    const uint8_t *op = bytes + p.length;
     unsigned reg;
 
-    if (size < 3 || op[0] != 0x0f || op[2] >= 0xc0)
+    if (size - p.length < 3 || op[0] != 0x0f || op[2] >= 0xc0)
         return false;
     reg = op[2] >> 3 & 7;
     switch (op[1]) {
@@ -401,85 +479,72 @@ static bool insn__is_hint(const uint8_t *op, size_t size, const struct prefixes 
     case 0x1c:
         return reg == 0;
     case 0xae:
-        return reg == 7 || (reg == 6 && p->operand_size);
+        return reg == 7 || (reg == 6 && p.operand_size);
     default:
         return false;
     }
 }
 
-/* Reads the ModRM operand of a hint. False: an address that cannot be computed here. */
-static bool address_form__read(struct address_form *form, const uint8_t *bytes, size_t size, uint64_t vaddr)
+#if defined(__x86_64__)
+static void insn__check_registers(struct qemu_plugin_insn *insn)
 {
-    struct prefixes p = prefixes__read(bytes, size);
-    const uint8_t *op = bytes + p.length;
-    unsigned mod, rm, at = 3, n_disp = 0;
-    int32_t disp32 = 0;
+    if (tracer.n_checks == MAX_CHECKS)
+        return;
+    tracer.n_checks++;
+    qemu_plugin_register_vcpu_insn_exec_cb(insn, tracer__check, CB_READ_REGS, NULL);
+    qemu_plugin_register_vcpu_mem_cb(insn, tracer__check_result, CB_NO_REGS, MEM_BOTH, NULL);
+}
 
-    if (!insn__is_hint(op, size - p.length, &p) || p.segment || p.address_size)
-        return false;
-    mod = op[2] >> 6;
-    rm = op[2] & 7;
-    form->base = form->index = NO_REG;
-    form->scale = 0;
-    form->disp = 0;
-    if (rm == 4) {
-        uint8_t sib = op[at++];
-        unsigned index = (sib >> 3 & 7) | (p.rex & 2) << 2;
+static bool tb__has_hint(const struct qemu_plugin_tb *tb)
+{
+    size_t n = qemu_plugin_tb_n_insns(tb);
 
-        if (index != 4)
-            form->index = (uint8_t)index;
-        form->scale = sib >> 6;
-        if (mod != 0 || (sib & 7) != 5)
-            form->base = (uint8_t)((sib & 7) | (p.rex & 1) << 3);
-        else
-            n_disp = 4;
-    } else if (mod == 0 && rm == 5) {
-        form->disp = (int64_t)(vaddr + size);
-        n_disp = 4;
-    } else {
-        form->base = (uint8_t)(rm | (p.rex & 1) << 3);
+    for (size_t i = 0; i < n; i++) {
+        const struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+        if (insn__is_hint(qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn)))
+            return true;
     }
-    if (mod == 1)
-        n_disp = 1;
-    else if (mod == 2)
-        n_disp = 4;
-    if (p.length + at + n_disp > size)
+    return false;
+}
+
+/* Callbacks for a block with hints; false: it has none, or there is no memory. */
+static bool tb__watch(struct qemu_plugin_tb *tb, uint64_t block_word)
+{
+    size_t n = qemu_plugin_tb_n_insns(tb);
+    struct watched_block *watched = NULL;
+    unsigned n_hints = 0;
+
+    if (tb__has_hint(tb)) /* kept as long as the translation: for ever */
+        watched = malloc(sizeof *watched + n * sizeof watched->insn[0]);
+    if (!watched)
         return false;
-    if (n_disp == 1)
-        disp32 = (int8_t)op[at];
-    else if (n_disp == 4)
-        memcpy(&disp32, op + at, sizeof disp32);
-    form->disp += disp32;
+    for (size_t i = 0; i < n; i++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+        watched->insn[i] = (struct watched_insn){
+            .word = (uint64_t)i << RING_INSN_SHIFT, .insn = (uint16_t)i, .n_hints = (uint16_t)n_hints};
+        qemu_plugin_register_vcpu_mem_cb(insn, tracer__watched_access, CB_NO_REGS, MEM_BOTH,
+                                         &watched->insn[i]);
+        n_hints += insn__is_hint(qemu_plugin_insn_data(insn), qemu_plugin_insn_size(insn));
+    }
+    watched->word = block_word;
+    watched->n_insns = (uint16_t)n;
+    watched->n_hints = (uint16_t)n_hints;
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, tracer__watched_block, CB_READ_REGS, watched);
     return true;
 }
-
-#if defined(__x86_64__)
-/* Callbacks for what no memory record tells; on other hosts those addresses stay unknown. */
-static void insn__watch_registers(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
-                                  uint64_t vaddr, uint64_t number)
-{
-    struct address_form form, *kept;
-
-    if (tracer.n_checks < MAX_CHECKS && size == 1 && (bytes[0] & 0xf8) == 0x50) {
-        tracer.n_checks++;
-        qemu_plugin_register_vcpu_insn_exec_cb(insn, tracer__check, CB_READ_REGS, NULL);
-        qemu_plugin_register_vcpu_mem_cb(insn, tracer__check_result, CB_NO_REGS, MEM_BOTH, NULL);
-        return;
-    }
-    if (!address_form__read(&form, bytes, size, vaddr))
-        return;
-    kept = malloc(sizeof *kept); /* lives as long as the translation: for ever */
-    if (!kept)
-        return;
-    *kept = form;
-    kept->word = RING_REGISTER | number << RING_INSN_SHIFT;
-    qemu_plugin_register_vcpu_insn_exec_cb(insn, tracer__address, CB_READ_REGS, kept);
-}
 #else
-static void insn__watch_registers(struct qemu_plugin_insn *insn, const uint8_t *bytes, size_t size,
-                                  uint64_t vaddr, uint64_t number)
+/* On other hosts the addresses of hints stay unknown. */
+static bool tb__watch(struct qemu_plugin_tb *tb, uint64_t block_word)
 {
-    (void)insn, (void)bytes, (void)size, (void)vaddr, (void)number;
+    (void)tb, (void)block_word;
+    return false;
+}
+
+static void insn__check_registers(struct qemu_plugin_insn *insn)
+{
+    (void)insn;
 }
 #endif
 
@@ -520,6 +585,7 @@ static void tracer__translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     size_t n = qemu_plugin_tb_n_insns(tb);
     uint64_t vaddr = qemu_plugin_tb_vaddr(tb), block = tracer.next_block;
+    bool watched;
 
     (void)id;
     if (tracer.detached)
@@ -532,17 +598,21 @@ static void tracer__translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     ring__put(block);
     ring__put(vaddr);
     ring__put(n);
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, tracer__block, CB_NO_REGS,
-                                         (void *)(uintptr_t)(RING_BLOCK | block));
+    watched = tb__watch(tb, RING_BLOCK | block);
+    if (!watched)
+        qemu_plugin_register_vcpu_tb_exec_cb(tb, tracer__block, CB_NO_REGS,
+                                             (void *)(uintptr_t)(RING_BLOCK | block));
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         const uint8_t *bytes = qemu_plugin_insn_data(insn);
         size_t size = qemu_plugin_insn_size(insn);
 
         ring__put_insn(bytes, size, vaddr);
-        insn__watch_registers(insn, bytes, size, vaddr, i);
-        qemu_plugin_register_vcpu_mem_cb(insn, tracer__access, CB_NO_REGS, MEM_BOTH,
-                                         (void *)(uintptr_t)((uint64_t)i << RING_INSN_SHIFT));
+        if (insn__is_push(bytes, size))
+            insn__check_registers(insn);
+        if (!watched)
+            qemu_plugin_register_vcpu_mem_cb(insn, tracer__access, CB_NO_REGS, MEM_BOTH,
+                                             (void *)(uintptr_t)((uint64_t)i << RING_INSN_SHIFT));
         vaddr += size;
     }
 }

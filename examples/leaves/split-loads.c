@@ -12,7 +12,7 @@ int main(int argc, char **argv)
     char *p = field + 2 * LINE - (leaf__is_control(argc, argv) ? 8 : 4);
     uint64_t n = 320000;
 
-    memcpy(p, &p, sizeof p); /* points at itself */
+    memcpy(p, &p, sizeof(void *)); /* points at itself */
     __asm__ volatile("1:\n"
                      ".rept 8\n"
                      "mov (%[p]), %[p]\n"

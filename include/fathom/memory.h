@@ -30,7 +30,10 @@ struct mem_result {
 struct memory_options {
     bool no_prefetch;
     bool no_tlb;
-    bool perfect; /* everything hits L1 */
+    bool no_dtlb;        /* translations of data cost nothing */
+    bool no_data_miss;   /* every load and store hits L1D; translations are not included */
+    bool no_icache_miss; /* every fetch hits L1I, likewise */
+    bool perfect;        /* all of it */
 };
 
 struct memory *memory__new(const struct core *core, const struct memory_options *opt, struct status *st);

@@ -68,6 +68,20 @@ struct profile_count { /* unknown instruction forms, system calls: name and dyna
 struct profile_pair {
     char *key, *value;
 };
+struct profile_ideal { /* the same execution on the core without one of its bottlenecks */
+    char *name;        /* "memory"; "together": without all that were asked for */
+    uint64_t instructions, cycles;
+    double speedup;       /* of the real core's cycles per instruction */
+    char *claim;          /* tree nodes that claim these cycles; may be NULL */
+    double claim_percent; /* their share of the slots, NAN: not known */
+};
+struct profile_core { /* the same execution on another core */
+    char *name, *title;
+    bool self; /* the core of the profile */
+    uint64_t instructions, cycles;
+    uint64_t n_unknown; /* instructions that got a default recipe */
+    struct profile_tree tree;
+};
 
 struct profile {
     char *version;   /* of fathom */
@@ -99,6 +113,10 @@ struct profile {
     size_t n_unknown;
     struct profile_count *nondeterminism; /* system calls and instructions that may differ between runs */
     size_t n_nondeterminism;
+    struct profile_ideal *ideal; /* as asked for */
+    size_t n_ideal;
+    struct profile_core *core_result; /* as asked for */
+    size_t n_core_results;
     struct profile_pair *host; /* whatever may differ between machines and runs: time, speed, host name */
     size_t n_host;
 };

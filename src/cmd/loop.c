@@ -12,11 +12,12 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "fathom/from_run.h"
 #include "fathom/status.h"
 #include "loop/batch.h"
 
 static const char usage_text[] =
-    "Usage: fathom loop [OPTION]... FILE | - | --hex H | --batch FILE\n"
+    "Usage: fathom loop [OPTION]... FILE | - | --hex H | --batch FILE | --from-run FILE\n"
     "Cycles per iteration of a loop or block with all data in the L1 cache, what bounds it, and why.\n"
     "FILE is an ELF file (its innermost loops), or assembly text (regions between markers of llvm-mca,\n"
     "OSACA or IACA; else its loops, or all of it); '-' is assembly text from standard input. Code that\n"
@@ -30,8 +31,12 @@ static const char usage_text[] =
     "      --hex H               code as hexadecimal digits\n"
     "      --batch FILE          CSV with columns id,hex and optionally core, alignment, measured;\n"
     "                            prints CSV id,cycles (and fidelity = 1 - relative error)\n"
+    "      --from-run FILE       the hottest loops of a result of fathom run: cycles per iteration in\n"
+    "                            the program, with all data in L1, and the difference by cause\n"
+    "  -n, --loops N             as many of them (10)\n"
     "How:\n"
-    "  -c, --core NAME|FILE      the core: snb ivb hsw bdw skl (skl), or a description of your own\n"
+    "  -c, --core NAME|FILE      the core: snb ivb hsw bdw skl (skl; --from-run: that of the result), or a\n"
+    "                            description of your own\n"
     "      --set KEY=VALUE       change one value of the core\n"
     "      --align N             the code starts N bytes after a multiple of 64 (ELF: its address; else 0)\n"
     "      --init diff|same|stack  registers at the start: all different, all equal (so that addresses\n"
@@ -59,6 +64,7 @@ static const char usage_text[] =
     "  echo 'l: add (%rsi,%rax,8), %rbx; inc %rax; cmp %rcx, %rax; jne l' | fathom loop -\n"
     "  fathom loop --core hsw --hex 4801d84801d149ffcf75f5\n"
     "  fathom loop --batch blocks.csv >cycles.csv\n"
+    "  fathom run -o app.fathom -- ./app; fathom loop --from-run app.fathom\n"
     "\n"
     "Exit status: 0 if any loop could be analysed; 2 for usage errors; 125 if there was nothing to "
     "analyse.\n";
@@ -71,6 +77,7 @@ enum {
     OPT_INTEL,
     OPT_HEX,
     OPT_BATCH,
+    OPT_FROM_RUN,
     OPT_ALIGN,
     OPT_INIT,
     OPT_MODEL,
@@ -94,6 +101,8 @@ static const struct option long_options[] = {
     {"intel", no_argument, NULL, OPT_INTEL},
     {"hex", required_argument, NULL, OPT_HEX},
     {"batch", required_argument, NULL, OPT_BATCH},
+    {"from-run", required_argument, NULL, OPT_FROM_RUN},
+    {"loops", required_argument, NULL, 'n'},
     {"align", required_argument, NULL, OPT_ALIGN},
     {"init", required_argument, NULL, OPT_INIT},
     {"model", required_argument, NULL, OPT_MODEL},
@@ -214,6 +223,11 @@ static int parse_one(struct loop_request *q, int c)
     case OPT_BATCH:
         q->batch = optarg;
         return 0;
+    case OPT_FROM_RUN:
+        q->from_run = optarg;
+        return 0;
+    case 'n':
+        return set_number("--loops", optarg, 1, 100000, &q->n_loops);
     case OPT_ALIGN:
         q->has_align = true;
         return set_number("--align", optarg, 0, UINT32_MAX, &q->align);
@@ -262,14 +276,33 @@ static int parse_one(struct loop_request *q, int c)
     }
 }
 
+static int check_from_run(const struct loop_request *q)
+{
+    if (q->n_loops && !q->from_run)
+        return options__usage_error("loop", "--loops belongs to --from-run");
+    if (!q->from_run)
+        return 0;
+    if (q->n_sweeps || q->what_if || q->timeline || q->dot || q->konata || q->bounds_only || q->has_align ||
+        q->intel || !isnan(q->measured))
+        return options__usage_error(
+            "loop",
+            "--from-run goes with --core, --loops, --function, --line, --at, --init, --model and --json "
+            "only; for more, name the file and choose the loop with --at");
+    if (q->core.n_set && !q->core.name)
+        return options__usage_error("loop", "--from-run predicts for the core of the result: --set needs "
+                                            "--core");
+    return 0;
+}
+
 static int check(const struct loop_request *q, int argc)
 {
     bool sweeps = q->n_sweeps || q->what_if;
-    int n = (q->input != NULL) + (q->hex != NULL) + (q->batch != NULL);
+    int n = (q->input != NULL) + (q->hex != NULL) + (q->batch != NULL) + (q->from_run != NULL);
     if (n != 1 || optind + 1 < argc)
         return options__usage_error("loop",
-                                    n ? "one input at a time: a file, '-', --hex or --batch"
-                                      : "which code? Give a file, '-' for standard input, --hex or --batch");
+                                    n ? "one input at a time: a file, '-', --hex, --batch or --from-run"
+                                      : "which code? Give a file, '-' for standard input, --hex, --batch or "
+                                        "--from-run");
     if (q->hex && (q->select.function || q->select.file || q->select.at_end))
         return options__usage_error("loop", "--function, --line and --at choose loops of a file");
     if (q->batch && (sweeps || q->timeline || q->dot || q->konata || q->json))
@@ -280,14 +313,14 @@ static int check(const struct loop_request *q, int argc)
         return options__usage_error("loop", "--format belongs to --sweep and --what-if");
     if (q->output && !q->batch && !sweeps)
         return options__usage_error("loop", "--output belongs to --batch, --sweep and --what-if");
-    return 0;
+    return check_from_run(q);
 }
 
 static int parse(int argc, char **argv, struct loop_request *q)
 {
     int c, rc;
     optind = 0;
-    while ((c = getopt_long(argc, argv, "c:o:aj:h", long_options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "c:o:aj:n:h", long_options, NULL)) != -1) {
         if (c == 'h') {
             q->help = true;
             return 0;
@@ -533,6 +566,50 @@ out:
     return rc;
 }
 
+/* --- loops of a stored result ------------------------------------------------------------------------ */
+
+static int print_from_run(const struct loop_request *q, const struct from_run *run, struct status *st)
+{
+    if (q->json) {
+        FILE *out = loop_output__open(q->json, st);
+        if (!out)
+            return -1;
+        view__from_run_json(run, q->from_run, out);
+        if (loop_output__close(out, q->json, st))
+            return -1;
+    }
+    if (!q->json || strcmp(q->json, "-") != 0)
+        view__from_run_text(run, q->from_run, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), stdout);
+    return 0;
+}
+
+static int from_run(const struct loop_request *q, struct status *st)
+{
+    bool chosen = q->select.function || q->select.file || q->select.at_end;
+    struct from_run_options fo = {.n = q->n_loops ? q->n_loops : 10,
+                                  .sel = chosen ? &q->select : NULL,
+                                  .registers = q->registers,
+                                  .model = q->model};
+    struct from_run run = {0};
+    struct profile *profile = profile__load(q->from_run, st);
+    struct core core;
+    int rc = -1;
+
+    if (!profile || (q->core.name && core_options__load(&q->core, &core, st)))
+        goto out;
+    if (q->core.name)
+        fo.core = &core;
+    rc = from_run__make(profile, &fo, &run, st);
+    for (size_t i = 0; i < run.n_notes; i++)
+        fprintf(stderr, "fathom: %s\n", run.note[i]);
+    if (!rc)
+        rc = print_from_run(q, &run, st);
+out:
+    from_run__free(&run);
+    profile__free(profile);
+    return rc;
+}
+
 int cmd_loop(int argc, char **argv)
 {
     struct loop_request q = {.registers = LOOP_REGISTERS_STACK, .measured = (double)NAN};
@@ -542,7 +619,7 @@ int cmd_loop(int argc, char **argv)
     if (q.help) {
         fputs(usage_text, stdout);
     } else if (!rc) {
-        rc = q.batch ? batch(&q, &st) : loops(&q, &st);
+        rc = q.batch ? batch(&q, &st) : q.from_run ? from_run(&q, &st) : loops(&q, &st);
         if (rc < 0)
             rc = options__fail(&st);
     }

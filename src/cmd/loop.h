@@ -21,6 +21,8 @@ struct loop_request {
     struct core_options core;
     const char *input; /* ELF file, assembly text, "-"; NULL: --hex or --batch */
     const char *hex, *batch;
+    const char *from_run; /* stored result of a whole program */
+    uint64_t n_loops;     /* of it */
     bool intel;
     struct find_selection select;
     char *line_file; /* owned, of select.file */

@@ -31,18 +31,23 @@ static const char usage_text[] =
     "  -a, --all                 every tree node and stack component, not only what matters\n"
     "  -l, --level N             the tree down to level N only\n"
     "      --compare             the exact tree beside the one derived from simulated counters\n"
+    "      --ideal LIST          what would be gained without: any of l1 l2 l3 memory tlb branch icache\n"
+    "                            frontend ports window, alone and together\n"
+    "      --compare-cores LIST  the same execution on other cores too, side by side\n"
     "  -q, --quiet               no report and no progress, only the files\n"
     "  -h, --help                this text\n"
     "\n"
     "Examples:\n"
     "  fathom run -- ./app input.txt             what is ./app bound by?\n"
     "  fathom run --core hsw --set rob_entries=512 -- ./app\n"
+    "  fathom run --ideal memory,branch -- ./app what would a perfect memory, perfect prediction bring?\n"
+    "  fathom run --core ivb --compare-cores hsw,skl -- ./app\n"
     "  fathom run -q -o new.fathom -- gzip -c file >file.gz; fathom report new.fathom --all\n"
     "\n"
     "Exit status: the program's; 125 if fathom itself fails, 126 or 127 if the program cannot be run or\n"
     "is not found, 128 + N if signal N ended it.\n";
 
-enum { OPT_SET = 256, OPT_JSON, OPT_COMPARE };
+enum { OPT_SET = 256, OPT_JSON, OPT_COMPARE, OPT_IDEAL, OPT_COMPARE_CORES };
 
 static const struct option long_options[] = {
     {"core", required_argument, NULL, 'c'},
@@ -52,6 +57,8 @@ static const struct option long_options[] = {
     {"all", no_argument, NULL, 'a'},
     {"level", required_argument, NULL, 'l'},
     {"compare", no_argument, NULL, OPT_COMPARE},
+    {"ideal", required_argument, NULL, OPT_IDEAL},
+    {"compare-cores", required_argument, NULL, OPT_COMPARE_CORES},
     {"quiet", no_argument, NULL, 'q'},
     {"max-instructions", required_argument, NULL, 'n'},
     {"help", no_argument, NULL, 'h'},
@@ -61,7 +68,8 @@ static const struct option long_options[] = {
 struct run_options {
     struct core_options core;
     struct text_options text;
-    const char *output, *json;
+    struct ideal_list ideal;
+    const char *output, *json, *compare_cores;
     uint64_t max_instructions;
     bool quiet, help;
 };
@@ -104,6 +112,15 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_COMPARE:
             o->text.compare = true;
             break;
+        case OPT_IDEAL:
+            if (ideal__parse(&o->ideal, optarg, &st))
+                return options__usage_error("run", "%s", st.text);
+            break;
+        case OPT_COMPARE_CORES:
+            if (o->compare_cores)
+                return options__usage_error("run", "--compare-cores twice; give all cores in one list");
+            o->compare_cores = optarg;
+            break;
         case 'q':
             o->quiet = true;
             break;
@@ -117,6 +134,62 @@ static int parse(int argc, char **argv, struct run_options *o)
     if (optind >= argc)
         return options__usage_error("run", "which program? Give it after the options: fathom run -- ./app");
     return 0;
+}
+
+/* --- --compare-cores -------------------------------------------------------------------------- */
+
+static int add_core(struct lane_plan *plan, const char *name, bool self, const struct core *own,
+                    struct status *st)
+{
+    struct compare_core *c = &plan->compare[plan->n_compare];
+
+    if (plan->n_compare == LANE_MAX_CORES)
+        return status__fail_with(st, EXIT_CODE_USAGE, "--compare-cores: at most %d cores", LANE_MAX_CORES);
+    c->self = self;
+    snprintf(c->label, sizeof c->label, "%s", name);
+    for (size_t i = 0; i < plan->n_compare; i++)
+        if (strcmp(plan->compare[i].label, c->label) == 0)
+            return status__fail_with(st, EXIT_CODE_USAGE, "--compare-cores has '%s' twice; give it once",
+                                     c->label);
+    if (self)
+        c->core = *own;
+    else if (core__load(&c->core, name, NULL, 0, st)) {
+        st->exit_code = EXIT_CODE_USAGE;
+        return -1;
+    }
+    plan->n_compare++;
+    return 0;
+}
+
+/* The core of the run comes first unless the list has it. With --set it is another than the one listed. */
+static int plan_cores(const struct run_options *o, const struct core *own, struct lane_plan *plan,
+                      struct status *st)
+{
+    const char *own_name = o->core.name ? o->core.name : OPTIONS_DEFAULT_CORE;
+    char *list = strdup(o->compare_cores), *rest = list, *name, label[64];
+    size_t n_own = 0, n_names = 0;
+    int rc = -1;
+
+    while ((name = strsep(&rest, ","))) {
+        n_names++;
+        n_own += !o->core.n_set && strcmp(name, own_name) == 0;
+    }
+    snprintf(label, sizeof label, o->core.n_set ? "%.50s, set" : "%.60s", own->name);
+    if (!n_own && add_core(plan, label, true, own, st))
+        goto out;
+    for (name = list; n_names--; name += strlen(name) + 1) {
+        bool self = !o->core.n_set && strcmp(name, own_name) == 0;
+        if (add_core(plan, name, self, own, st))
+            goto out;
+    }
+    rc = 0;
+    if (plan->n_compare < 2)
+        rc = status__fail_with(st, EXIT_CODE_USAGE,
+                               "--compare-cores names only %s, the core of the run; name another one",
+                               own_name);
+out:
+    free(list);
+    return rc;
 }
 
 /* Before a long run: can the file be written at all? Devices and pipes do for `streams`. */
@@ -213,6 +286,9 @@ int cmd_run(int argc, char **argv)
     so.quiet = o.quiet;
     rc = EXIT_CODE_TOOL;
     if (core_options__load(&o.core, &so.core, &st))
+        goto fail;
+    so.beside.ideal = o.ideal;
+    if (o.compare_cores && plan_cores(&o, &so.core, &so.beside, &st))
         goto fail;
     o.text.color = isatty(STDERR_FILENO) && !getenv("NO_COLOR");
     if (!o.output || strcmp(o.output, "none") != 0) {

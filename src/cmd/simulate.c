@@ -11,6 +11,7 @@
 
 #include "base/progress.h"
 #include "base/text.h"
+#include "cmd/lane.h"
 #include "fathom/account.h"
 #include "fathom/memory.h"
 #include "fathom/pipe.h"
@@ -19,15 +20,18 @@
 #include "fathom/program.h"
 #include "fathom/source.h"
 #include "fathom/status.h"
+#include "fathom/tee.h"
 #include "fathom/tree.h"
 
 struct simulation {
     const struct simulate_options *opt;
     struct isa *isa;
     struct program *program;
+    struct source *source; /* the program's, or its part of what all simulations read */
     struct memory *memory;
     struct predictor *predictor;
     struct pipe *pipe;
+    struct lanes lanes; /* unused without a plan */
     struct truth truth;
     struct tip tip;
     struct pmu pmu;
@@ -58,11 +62,11 @@ static void catch_interrupts(bool on)
     sigaction(SIGTERM, &act, NULL);
 }
 
-static bool should_stop(void *arg)
+static bool should_stop_at(void *arg, const struct pipe *pipe)
 {
     struct simulation *s = arg;
-    if (s->opt->max_instructions && pipe__instructions(s->pipe) >= s->opt->max_instructions) {
-        s->limited = true;
+    if (s->opt->max_instructions && pipe__instructions(pipe) >= s->opt->max_instructions) {
+        s->limited |= pipe == s->pipe;
         return true;
     }
     if (progress__due(&s->progress)) {
@@ -71,6 +75,12 @@ static bool should_stop(void *arg)
                        s->opt->core.name, n / 1e6, n / (double)pipe__cycles(s->pipe), n / 1e6 / seconds);
     }
     return interrupted != 0;
+}
+
+static bool should_stop(void *arg)
+{
+    struct simulation *s = arg;
+    return should_stop_at(s, s->pipe);
 }
 
 /* --- setting up and running ------------------------------------------------------------------- */
@@ -89,6 +99,12 @@ static int set_up(struct simulation *s, struct status *st)
                                  .rep_chunk_bytes = core->slow_256bit_memory ? 16 : 32};
     if (!(s->program = program__start(&po, st)))
         return -1;
+    s->source = program__source(s->program);
+    if (!lane_plan__is_empty(&s->opt->beside)) {
+        if (lanes__init(&s->lanes, &s->opt->beside, core, s->source, s->isa, st))
+            return -1;
+        s->source = lanes__source(&s->lanes);
+    }
     truth__init(&s->truth, core);
     tip__init(&s->tip, core);
     pmu__init(&s->pmu, core);
@@ -96,7 +112,7 @@ static int set_up(struct simulation *s, struct status *st)
     struct pipe_config pc = {
         .core = core,
         .isa = s->isa,
-        .source = program__source(s->program),
+        .source = s->source,
         .memory = s->memory,
         .predictor = s->predictor,
         .listener = {&s->truth.listener, &s->tip.listener, &s->pmu.listener, &s->stack.listener},
@@ -109,7 +125,8 @@ static void run(struct simulation *s)
 {
     interrupt_target = s->program;
     catch_interrupts(true);
-    int rc = pipe__run(s->pipe, UINT64_MAX, should_stop, s);
+    int rc = s->lanes.n ? lanes__run(&s->lanes, s->pipe, should_stop_at, s)
+                        : pipe__run(s->pipe, UINT64_MAX, should_stop, s);
     s->failed = rc < 0;
     if (rc == 0)
         program__cancel(s->program);
@@ -242,7 +259,7 @@ static void place_start(struct tip *tip)
 
 static void add_places(struct profile *p, struct simulation *s)
 {
-    const struct code *code = program__source(s->program)->code;
+    const struct code *code = s->source->code;
     place_start(&s->tip);
     p->place = calloc(s->tip.n_sites + 1, sizeof *p->place);
     for (uint32_t id = 0; id < s->tip.n_sites; id++) {
@@ -276,7 +293,7 @@ static struct profile_count *find_count(struct profile *p, const char *name)
 /* Forms without a table row, by dynamic count. */
 static void add_unknown(struct profile *p, struct simulation *s)
 {
-    const struct code *code = program__source(s->program)->code;
+    const struct code *code = s->source->code;
     for (uint32_t id = 0; id < s->tip.n_sites; id++) {
         const struct site *site = code__site(code, id);
         if (!s->tip.site[id].insns || !(site->insn->flags & INSN_UNKNOWN))
@@ -302,6 +319,14 @@ static void add_nondeterminism(struct profile *p, struct simulation *s)
             (struct profile_count){strdup(c[i].name), c[i].count, c[i].note ? strdup(c[i].note) : NULL};
 }
 
+static const char *failure(const struct simulation *s)
+{
+    if (s->lanes.tee && tee__out_of_memory(s->lanes.tee))
+        return "not enough memory to simulate several cores at once; ask for fewer with --ideal and "
+               "--compare-cores";
+    return s->end.why[0] ? s->end.why : program__error(s->program);
+}
+
 static void add_end(struct profile *p, const struct simulation *s)
 {
     p->complete = s->end.complete && !s->limited && !interrupted && !s->failed;
@@ -316,7 +341,7 @@ static void add_end(struct profile *p, const struct simulation *s)
                                          (unsigned long long)s->opt->max_instructions);
     } else if (s->failed) {
         p->exit_status = EXIT_CODE_TOOL;
-        p->incomplete_why = strdup(s->end.why[0] ? s->end.why : program__error(s->program));
+        p->incomplete_why = strdup(failure(s));
     } else if (s->end.why[0]) {
         p->incomplete_why = strdup(s->end.why);
         if (s->end.threaded)
@@ -357,6 +382,10 @@ static struct profile *build_profile(struct simulation *s, struct status *st)
     profile__symbolize(p, map, n_map);
     add_unknown(p, s);
     add_nondeterminism(p, s);
+    if (s->lanes.n && lanes__report(&s->lanes, &s->opt->core, &s->truth, p, st)) {
+        profile__free(p);
+        return NULL;
+    }
     add_end(p, s);
     add_verdict(p);
     add_host(p, s);
@@ -380,7 +409,7 @@ struct profile *simulate__program(const struct simulate_options *opt, struct sta
     run(s);
     if (!s->truth.cycles || !s->pmu.sum[PMU_INSTRUCTIONS]) {
         if (s->failed || s->end.why[0])
-            status__fail(st, "%s", s->end.why[0] ? s->end.why : program__error(s->program));
+            status__fail(st, "%s", failure(s));
         else
             status__fail(st, "nothing was executed");
         goto out;
@@ -388,6 +417,7 @@ struct profile *simulate__program(const struct simulate_options *opt, struct sta
     p = build_profile(s, st);
 out:
     pipe__free(s->pipe);
+    lanes__free(&s->lanes);
     program__free(s->program);
     predictor__free(s->predictor);
     memory__free(s->memory);

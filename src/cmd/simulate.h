@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/lane.h"
 #include "fathom/core.h"
 
 struct profile;
@@ -15,6 +16,7 @@ struct simulate_options {
     char *const *argv;
     struct core core;
     uint64_t max_instructions; /* stop after about as many; 0: run to the end */
+    struct lane_plan beside;   /* simulated besides; may be empty */
     bool quiet;                /* no progress line */
 };
 

@@ -46,7 +46,7 @@ struct memory {
     uint64_t now; /* of the latest request */
     uint64_t last_line, last_dpage;
     uint64_t last_fetch, last_ipage;
-    bool perfect, no_tlb;
+    bool no_data_miss, no_icache_miss, no_dtlb, no_itlb;
     bool l1_next, l1_ip, l2_adjacent, l2_streamer;
     bool l3_inclusive;
     uint32_t base_lat; /* L1D */

@@ -114,10 +114,12 @@ struct memory *memory__new(const struct core *core, const struct memory_options 
     mem->last_line = mem->last_dpage = mem->last_fetch = mem->last_ipage = NO_KEY;
     for (unsigned k = 0; k < WC_LINES; ++k)
         mem->wc_line[k] = NO_KEY;
-    mem->perfect = opt->perfect;
-    mem->no_tlb = opt->no_tlb || opt->perfect;
-    mem->l1_next = core->prefetch_l1_next && !opt->no_prefetch && !opt->perfect;
-    mem->l1_ip = core->prefetch_l1_ip && !opt->no_prefetch && !opt->perfect;
+    mem->no_data_miss = opt->no_data_miss || opt->perfect;
+    mem->no_icache_miss = opt->no_icache_miss || opt->perfect;
+    mem->no_dtlb = opt->no_dtlb || opt->no_tlb || opt->perfect;
+    mem->no_itlb = opt->no_tlb || opt->perfect;
+    mem->l1_next = core->prefetch_l1_next && !opt->no_prefetch && !mem->no_data_miss;
+    mem->l1_ip = core->prefetch_l1_ip && !opt->no_prefetch && !mem->no_data_miss;
     mem->l2_adjacent = core->prefetch_l2_adjacent && !opt->no_prefetch;
     mem->l2_streamer = core->prefetch_l2_streamer && !opt->no_prefetch;
     mem->l3_inclusive = core->l3_inclusive;
@@ -157,7 +159,7 @@ static inline uint64_t data__translate(struct memory *mem, uint64_t addr, uint64
 {
     uint64_t page = addr >> PAGE_SHIFT;
 
-    if (page == mem->last_dpage || mem->no_tlb)
+    if (page == mem->last_dpage || mem->no_dtlb)
         return now;
     uint64_t t = tlb__translate(mem, &mem->dtlb, page, now, &mem->counts.dtlb_miss);
     mem->last_dpage = t == now ? page : NO_KEY;
@@ -222,14 +224,25 @@ static void result__hit(struct mem_result *res, uint64_t ready)
     *res = (struct mem_result){.ready = ready, .level = MEM_L1};
 }
 
+/* When every page of an access is translated. */
+static uint64_t access__translate(struct memory *mem, uint64_t addr, unsigned size, uint64_t now)
+{
+    if (mem->no_dtlb)
+        return now;
+    uint64_t t = data__translate(mem, addr, now);
+    return split_of(addr, size) == 2 ? later(t, data__translate(mem, (addr | 63) + 1, now)) : t;
+}
+
 /* Any load that is not a plain repeat of the line before. */
 static void load__slow(struct memory *mem, uint64_t addr, unsigned size, uint64_t now, unsigned l1_lat,
                        struct mem_result *res)
 {
     unsigned split = split_of(addr, size);
 
-    if (mem->perfect) {
-        result__hit(res, now + l1_lat);
+    if (mem->no_data_miss) {
+        uint64_t t = access__translate(mem, addr, size, now);
+        result__hit(res, t + l1_lat);
+        res->tlb_until = t > now ? t : 0;
     } else {
         data__access(mem, addr, now, REQ_LOAD, res);
         if (split != 0) {
@@ -252,7 +265,7 @@ void memory__load(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size,
     memory__clock(mem, now);
     ++mem->counts.loads;
     if (line == mem->last_line && (addr & 63) + size <= 64 &&
-        (addr >> PAGE_SHIFT == mem->last_dpage || mem->no_tlb))
+        (addr >> PAGE_SHIFT == mem->last_dpage || mem->no_dtlb))
         result__hit(res, now + l1_lat);
     else
         load__slow(mem, addr, size, now, l1_lat, res);
@@ -295,14 +308,7 @@ static void store__line(struct memory *mem, uint64_t addr, bool non_temporal, ui
 uint64_t memory__translate_store(struct memory *mem, uint64_t addr, unsigned size, uint64_t now)
 {
     memory__clock(mem, now);
-    if (mem->perfect)
-        return now;
-    uint64_t t = data__translate(mem, addr, now);
-    if (split_of(addr, size) == 2) {
-        uint64_t other = data__translate(mem, (addr | 63) + 1, now);
-        t = other > t ? other : t;
-    }
-    return t;
+    return access__translate(mem, addr, size, now);
 }
 
 void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, bool non_temporal,
@@ -313,7 +319,8 @@ void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size
     (void)ip;
     memory__clock(mem, now);
     ++mem->counts.stores;
-    if (mem->perfect) {
+    mem->last_dpage = addr >> PAGE_SHIFT; /* translated when its address uop executed */
+    if (mem->no_data_miss) {              /* translated when its address uop executed */
         result__hit(res, now);
     } else {
         store__line(mem, addr, non_temporal, now, res);
@@ -332,7 +339,7 @@ static uint64_t code__translate(struct memory *mem, uint64_t addr, uint64_t now)
 {
     uint64_t page = addr >> PAGE_SHIFT;
 
-    if (page == mem->last_ipage || mem->no_tlb)
+    if (page == mem->last_ipage || mem->no_itlb)
         return now;
     uint64_t t = tlb__translate(mem, &mem->itlb, page, now, &mem->counts.itlb_miss);
     mem->last_ipage = t == now ? page : NO_KEY;
@@ -362,12 +369,14 @@ void memory__fetch(struct memory *mem, uint64_t addr, uint64_t now, struct mem_r
     memory__clock(mem, now);
     ++mem->counts.fetches;
     result__hit(res, now);
-    if ((line == mem->last_fetch && (addr >> PAGE_SHIFT == mem->last_ipage || mem->no_tlb)) || mem->perfect)
+    if (line == mem->last_fetch && (addr >> PAGE_SHIFT == mem->last_ipage || mem->no_itlb))
         return;
     uint64_t t = code__translate(mem, addr, now);
-    int64_t pos = tags__find(&mem->l1i, line);
     res->tlb_until = t > now ? t : 0;
     res->ready = t;
+    if (mem->no_icache_miss)
+        return;
+    int64_t pos = tags__find(&mem->l1i, line);
     if (pos < 0) {
         fetch__miss(mem, line, t, res);
         return;
@@ -387,7 +396,7 @@ void memory__prefetch(struct memory *mem, uint64_t addr, uint64_t now)
     struct mem_result res;
 
     memory__clock(mem, now);
-    if (!mem->perfect)
+    if (!mem->no_data_miss)
         data__access(mem, addr, now, REQ_SOFTWARE, &res);
 }
 

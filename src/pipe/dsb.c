@@ -178,7 +178,7 @@ static bool deliver_line(struct pipe *p, unsigned *got, unsigned limit, struct l
         }
         if (p->dsb_lam == 0 && f->flags & F_LINE_START)
             p->dsb_pos = 0;
-        if (p->predictor && f->flags & F_TAKEN && taken_before) /* FE-20: one a cycle */
+        if ((p->predictor || !p->endless) && f->flags & F_TAKEN && taken_before) /* FE-20: one a cycle */
             return false;
         first = false;
         unsigned n = pipe__decoder_lams(p, f->insn);

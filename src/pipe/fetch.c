@@ -102,7 +102,7 @@ static uint16_t predict(struct pipe *p, const struct step *s)
         predictor__wrong_path_begin(p->predictor, &b, pr.taken, pr.target);
         p->wrong_next = p->wrong_end;
         p->wrong_last = NULL;
-    } else if (pr.taken && !pr.btb_hit && b.direct) {
+    } else if (pr.taken && !pr.btb_hit && b.direct && !p->ideal_frontend) {
         flags |= F_HOLD; /* BP-5 */
     } else if (pr.taken && !pr.fast_btb) {
         flags |= F_BUBBLE;
@@ -120,7 +120,7 @@ static uint16_t branch_flags(struct pipe *p, const struct step *s)
         flags = s->flags & STEP_TAKEN ? F_TAKEN : 0;
     else
         flags = predict(p, s);
-    if (s->site->insn->branch == BRANCH_COND && p->predictor && !(flags & F_TAKEN))
+    if (s->site->insn->branch == BRANCH_COND && (p->predictor || !p->endless) && !(flags & F_TAKEN))
         flags |= F_NOT_TAKEN;
     return flags;
 }

@@ -67,13 +67,15 @@ void flush__step(struct pipe *p)
     if (p->now < p->flush_at)
         return;
     p->flush_at = CYCLE_NEVER;
+    assert(p->on_wrong_path); /* I6 */
     p->recovery_site = pipe__fetched(p, p->saved_fetched - 1)->site;
     squash_uops(p, p->saved_uop_tail);
     squash_rob(p, false);
     squash_frontend(p, p->saved_fetched);
     p->stack = p->stack_saved;
     p->ren = p->ren_saved;
-    p->ren_insn = 0;
+    if (p->ren_insn > p->saved_fetched) /* the branch itself may still have uops to issue */
+        p->ren_insn = 0;
     p->resume_at = p->now + 1 + (int64_t)p->core->resteer_cyc; /* BP-6 */
     p->blocked_until = p->now + (int64_t)p->core->recovery_cyc;
     p->resteer = STALL_FE_RESTEER_MISPREDICT;

@@ -79,8 +79,11 @@ static struct reason head_reason(struct pipe *p)
 static uint8_t store_reason(struct pipe *p)
 {
     const struct store_entry *s = pipe__store(p, p->store_head);
+    const struct duop *u = oldest_incomplete(p);
+    if (u && u->t->kind == UOP_STA && u->tlb_until > p->now)
+        return STALL_BE_STORE_DTLB; /* stores retire no faster than their pages are walked */
     if (p->store_head >= p->store_retired)
-        return p->rob_head < p->rob_tail ? head_reason(p).stall : STALL_BE_STORE;
+        return u ? uop_reason(p, u).stall : STALL_BE_STORE;
     return s->tlb_until > p->now ? STALL_BE_STORE_DTLB : s->split ? STALL_BE_STORE_SPLIT : STALL_BE_STORE;
 }
 
@@ -163,6 +166,12 @@ void report__finish(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
     wait_reason(p);
+    if (c->stall == STALL_BE_DEPENDENCY && !c->executed && p->pending.l1 > 0)
+        c->stall = p->pending.l3 > 0   ? p->mem_outstanding >= p->core->mem_bandwidth_requests
+                                             ? STALL_BE_DRAM_BANDWIDTH
+                                             : STALL_BE_DRAM
+                   : p->pending.l2 > 0 ? STALL_BE_L3
+                                       : STALL_BE_L2;
     if (c->stall == STALL_BE_PORTS)
         c->stall = (uint8_t)(STALL_BE_PORTS + (c->executed < 3 ? c->executed : 3));
     c->loads_pending = clip(p->pending.any);

@@ -8,11 +8,13 @@ void ufs__frontend(struct pipe *p)
 {
     p->cur.source = FETCH_DSB;
     while (idq__used(p) + 8 <= p->core->idq_entries && fetch__ensure(p, p->delivered)) {
-        struct fetched *f = pipe__fetched(p, p->delivered);
-        unsigned n = pipe__lams(p, f->insn);
-        if (idq__used(p) + n > IDQ_RING - 8)
+        const struct fetched *f = pipe__fetched(p, p->delivered);
+        unsigned n = pipe__lams(p, f->insn), room = IDQ_RING - 8 - idq__used(p);
+        unsigned end = n - p->dsb_lam > room ? p->dsb_lam + room : n;
+        idq__deliver(p, p->delivered, p->dsb_lam, end, false);
+        p->dsb_lam = end < n ? end : 0; /* microcode longer than the queue goes on in a later cycle */
+        if (end < n)
             break;
-        idq__deliver(p, p->delivered, 0, n, false);
         p->delivered += f->flags & F_PAIR ? 2 : 1;
     }
     p->fe_cause = STALL_FE_LSD;

@@ -8,21 +8,39 @@ struct profile *profile__new(void)
     return calloc(1, sizeof(struct profile));
 }
 
+static void free_tree(struct profile_tree *tree)
+{
+    for (size_t k = 0; k < tree->n_nodes; k++) {
+        free(tree->node[k].name);
+        free(tree->node[k].path);
+        free(tree->node[k].unit);
+        free(tree->node[k].source);
+        free(tree->node[k].hint);
+    }
+    free(tree->node);
+    free(tree->name);
+}
+
 static void free_trees(struct profile *profile)
 {
-    for (size_t i = 0; i < profile->n_trees; i++) {
-        struct profile_tree *tree = &profile->tree[i];
-        for (size_t k = 0; k < tree->n_nodes; k++) {
-            free(tree->node[k].name);
-            free(tree->node[k].path);
-            free(tree->node[k].unit);
-            free(tree->node[k].source);
-            free(tree->node[k].hint);
-        }
-        free(tree->node);
-        free(tree->name);
-    }
+    for (size_t i = 0; i < profile->n_trees; i++)
+        free_tree(&profile->tree[i]);
     free(profile->tree);
+}
+
+static void free_what_ifs(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->n_ideal; i++) {
+        free(profile->ideal[i].name);
+        free(profile->ideal[i].claim);
+    }
+    free(profile->ideal);
+    for (size_t i = 0; i < profile->n_core_results; i++) {
+        free(profile->core_result[i].name);
+        free(profile->core_result[i].title);
+        free_tree(&profile->core_result[i].tree);
+    }
+    free(profile->core_result);
 }
 
 static void free_stacks(struct profile *profile)
@@ -85,6 +103,7 @@ void profile__free(struct profile *profile)
     free_stacks(profile);
     free_places(profile);
     free_lists(profile);
+    free_what_ifs(profile);
     free(profile->version);
     free(profile->command);
     free(profile->core);

@@ -354,6 +354,78 @@ static void read_trees(struct rows *rows, struct profile *profile)
     free(counts);
 }
 
+/* Files from before there were such tables have none. */
+static bool has_table(struct rows *rows, const char *name)
+{
+    char sql[128];
+    snprintf(sql, sizeof sql,
+             "SELECT count(*) FROM sqlite_schema WHERE type='table' AND rootpage>0 AND name='%s'", name);
+    rows__open(rows, sql);
+    return rows__next(rows) && rows__int(rows) == 1;
+}
+
+static void read_ideals(struct rows *rows, struct profile *profile)
+{
+    if (!has_table(rows, "ideal"))
+        return;
+    profile->ideal = rows__table(rows, "ideal", sizeof *profile->ideal, &profile->n_ideal);
+    rows__open(rows, "SELECT name,instructions,cycles,speedup,claim,claim_percent FROM ideal ORDER BY id");
+    for (size_t i = 0; i < profile->n_ideal && rows__next(rows); i++) {
+        struct profile_ideal *row = &profile->ideal[i];
+        row->name = rows__text(rows);
+        row->instructions = (uint64_t)rows__int(rows);
+        row->cycles = (uint64_t)rows__int(rows);
+        row->speedup = rows__real(rows);
+        row->claim = rows__text(rows);
+        row->claim_percent = rows__real(rows);
+    }
+}
+
+static void read_core_nodes(struct rows *rows, struct profile *profile, size_t *counts)
+{
+    count_children(rows, "SELECT core, count(*) FROM core_node GROUP BY core", counts,
+                   profile->n_core_results);
+    for (size_t i = 0; i < profile->n_core_results && !rows->what; i++) {
+        profile->core_result[i].tree.node = calloc(counts[i] + 1, sizeof(struct profile_node));
+        if (!profile->core_result[i].tree.node)
+            rows->what = "out of memory";
+    }
+    rows__open(rows, "SELECT core,name,path,level,value,unit,flagged,source,hint FROM core_node ORDER BY id");
+    while (rows__next(rows)) {
+        int owner = rows__index(rows, profile->n_core_results);
+        if (!take_child(rows, owner, counts))
+            break;
+        struct profile_tree *tree = &profile->core_result[owner].tree;
+        read_node(rows, &tree->node[tree->n_nodes++]);
+    }
+}
+
+static void read_cores(struct rows *rows, struct profile *profile)
+{
+    size_t *counts = NULL;
+
+    if (!has_table(rows, "core") || !has_table(rows, "core_node"))
+        return;
+    profile->core_result = rows__table(rows, "core", sizeof *profile->core_result, &profile->n_core_results);
+    rows__open(rows, "SELECT name,title,self,instructions,cycles,unknown FROM core ORDER BY id");
+    for (size_t i = 0; i < profile->n_core_results && rows__next(rows); i++) {
+        struct profile_core *row = &profile->core_result[i];
+        row->name = rows__text(rows);
+        row->title = rows__text(rows);
+        row->self = rows__int_in(rows, 0, 1) != 0;
+        row->instructions = (uint64_t)rows__int(rows);
+        row->cycles = (uint64_t)rows__int(rows);
+        row->n_unknown = (uint64_t)rows__int(rows);
+        row->tree.name = strdup("topdown");
+    }
+    counts = calloc(profile->n_core_results + 1, sizeof *counts);
+    if (counts)
+        read_core_nodes(rows, profile, counts);
+    else
+        rows->what = "out of memory";
+    free(counts);
+}
+
 static void read_stacks(struct rows *rows, struct profile *profile)
 {
     size_t *counts = NULL;
@@ -517,6 +589,8 @@ struct profile *profile__load(const char *path, struct status *st)
         read_stacks(&rows, profile);
         read_code(&rows, profile);
         read_lists(&rows, profile);
+        read_ideals(&rows, profile);
+        read_cores(&rows, profile);
     }
     rows__close(&rows);
     sqlite3_close(rows.db);

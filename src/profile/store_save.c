@@ -143,24 +143,21 @@ static void write_meta(struct insert *ins, const struct profile *profile)
     }
 }
 
-static void write_tree_nodes(struct insert *ins, const struct profile *profile)
+static void write_nodes(struct insert *ins, const struct profile_tree *tree, size_t owner, int64_t *id)
 {
-    int64_t id = 0;
-    for (size_t i = 0; i < profile->n_trees; i++) {
-        for (size_t k = 0; k < profile->tree[i].n_nodes; k++) {
-            const struct profile_node *node = &profile->tree[i].node[k];
-            insert__int(ins, id++);
-            insert__int(ins, (int64_t)i);
-            insert__text(ins, node->name);
-            insert__text(ins, node->path);
-            insert__int(ins, node->level);
-            insert__real(ins, node->value);
-            insert__text(ins, node->unit);
-            insert__int(ins, node->flagged);
-            insert__text(ins, node->source);
-            insert__text(ins, node->hint);
-            insert__row(ins);
-        }
+    for (size_t k = 0; k < tree->n_nodes; k++) {
+        const struct profile_node *node = &tree->node[k];
+        insert__int(ins, (*id)++);
+        insert__int(ins, (int64_t)owner);
+        insert__text(ins, node->name);
+        insert__text(ins, node->path);
+        insert__int(ins, node->level);
+        insert__real(ins, node->value);
+        insert__text(ins, node->unit);
+        insert__int(ins, node->flagged);
+        insert__text(ins, node->source);
+        insert__text(ins, node->hint);
+        insert__row(ins);
     }
 }
 
@@ -173,7 +170,41 @@ static void write_trees(struct insert *ins, const struct profile *profile)
         insert__row(ins);
     }
     insert__open(ins, "INSERT INTO tree_node VALUES(?,?,?,?,?,?,?,?,?,?)");
-    write_tree_nodes(ins, profile);
+    int64_t id = 0;
+    for (size_t i = 0; i < profile->n_trees; i++)
+        write_nodes(ins, &profile->tree[i], i, &id);
+}
+
+static void write_what_ifs(struct insert *ins, const struct profile *profile)
+{
+    insert__open(ins, "INSERT INTO ideal VALUES(?,?,?,?,?,?,?)");
+    for (size_t i = 0; i < profile->n_ideal; i++) {
+        const struct profile_ideal *row = &profile->ideal[i];
+        insert__int(ins, (int64_t)i);
+        insert__text(ins, row->name);
+        insert__int(ins, (int64_t)row->instructions);
+        insert__int(ins, (int64_t)row->cycles);
+        insert__real(ins, row->speedup);
+        insert__text(ins, row->claim);
+        insert__real(ins, row->claim_percent);
+        insert__row(ins);
+    }
+    insert__open(ins, "INSERT INTO core VALUES(?,?,?,?,?,?,?)");
+    for (size_t i = 0; i < profile->n_core_results; i++) {
+        const struct profile_core *row = &profile->core_result[i];
+        insert__int(ins, (int64_t)i);
+        insert__text(ins, row->name);
+        insert__text(ins, row->title);
+        insert__int(ins, row->self);
+        insert__int(ins, (int64_t)row->instructions);
+        insert__int(ins, (int64_t)row->cycles);
+        insert__int(ins, (int64_t)row->n_unknown);
+        insert__row(ins);
+    }
+    insert__open(ins, "INSERT INTO core_node VALUES(?,?,?,?,?,?,?,?,?,?)");
+    int64_t id = 0;
+    for (size_t i = 0; i < profile->n_core_results; i++)
+        write_nodes(ins, &profile->core_result[i].tree, i, &id);
 }
 
 static void write_stacks(struct insert *ins, const struct profile *profile)
@@ -287,6 +318,7 @@ static unsigned char *make_image(const struct profile *profile, size_t *size_byt
     write_stacks(&ins, profile);
     write_code(&ins, profile);
     write_lists(&ins, profile);
+    write_what_ifs(&ins, profile);
     sqlite3_finalize(ins.stmt);
     if (ins.rc == SQLITE_OK)
         ins.rc = sqlite3_exec(ins.db, "COMMIT", NULL, NULL, NULL);

@@ -39,6 +39,13 @@ enum {
     " function INTEGER REFERENCES function(id), " STORE_WEIGHTS ");"                                         \
     "CREATE TABLE unknown(id INTEGER PRIMARY KEY, name TEXT, count INTEGER NOT NULL, note TEXT);"            \
     "CREATE TABLE nondeterminism(id INTEGER PRIMARY KEY, name TEXT, count INTEGER NOT NULL, note TEXT);"     \
+    "CREATE TABLE ideal(id INTEGER PRIMARY KEY, name TEXT, instructions INTEGER NOT NULL,"                   \
+    " cycles INTEGER NOT NULL, speedup REAL, claim TEXT, claim_percent REAL);"                               \
+    "CREATE TABLE core(id INTEGER PRIMARY KEY, name TEXT, title TEXT, self INTEGER NOT NULL,"                \
+    " instructions INTEGER NOT NULL, cycles INTEGER NOT NULL, unknown INTEGER NOT NULL);"                    \
+    "CREATE TABLE core_node(id INTEGER PRIMARY KEY, core INTEGER NOT NULL REFERENCES core(id), name TEXT,"   \
+    " path TEXT, level INTEGER NOT NULL, value REAL, unit TEXT, flagged INTEGER NOT NULL, source TEXT,"      \
+    " hint TEXT);"                                                                                           \
     "CREATE TABLE host(id INTEGER PRIMARY KEY, key TEXT, value TEXT);"                                       \
     "CREATE VIEW hot_functions AS SELECT function.name AS function, module.path AS module, file, line,"      \
     " cycles_840/840.0 AS cycles, insns FROM function LEFT JOIN module ON module.id=function.module"         \

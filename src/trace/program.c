@@ -32,7 +32,8 @@ struct program {
     bool holding;
     size_t held_id;
     const uint64_t *held_record;
-    uint32_t held_n_records;
+    uint32_t held_n_records, held_n_snapshots;
+    const uint64_t *held_snapshot;
     struct step_buffer *stage;
     VECTOR(struct mapping) mapping;
     struct code *code;
@@ -146,8 +147,12 @@ static int take_control(struct program *p, uint64_t word, const uint64_t *payloa
     case RING_THREAD:
         p->thread = true;
         return 0;
+    case RING_SNAPSHOTS:
+        p->held_snapshot = payload;
+        p->held_n_snapshots = RING_LENGTH(word) / RING_SNAPSHOT_WORDS;
+        return 0;
     case RING_NO_REGISTERS:
-        p->observations.count[OBSERVED_NO_REGISTERS]++;
+        p->observations.no_registers = true;
         return 0;
     default:
         return status__fail(&p->error, "the tracer sent an unknown record (%#llx); please report this",
@@ -209,6 +214,8 @@ static int expand_held(struct program *p, struct step_buffer *buf, const struct 
     struct execution x = {.block = p->holding ? &p->blocks.block.item[p->held_id] : NULL,
                           .record = p->held_record,
                           .n_records = p->held_n_records,
+                          .snapshot = p->held_snapshot,
+                          .n_snapshots = p->held_n_snapshots,
                           .next = next};
     bool pending = p->expander.pending;
 
@@ -252,6 +259,7 @@ static void hold(struct program *p, struct block *block)
     p->held_id = (size_t)(block - p->blocks.block.item);
     p->held_record = p->reader.at;
     p->held_n_records = (uint32_t)(at - p->reader.at);
+    p->held_n_snapshots = 0;
     p->reader.at = at;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fathom/status.h"
+#include "trace/program_hints.h"
 #include "trace/program_observe.h"
 
 enum { MAX_ELEMENTS = 16 };
@@ -15,6 +16,7 @@ void blocks__free(struct blocks *blocks)
         free(blocks->block.item[i].insn);
         free(blocks->block.item[i].step);
         free(blocks->block.item[i].slot);
+        hints__free(&blocks->block.item[i]);
     }
     vector__free(&blocks->block);
     vector__free(&blocks->rep);
@@ -63,6 +65,8 @@ static void classify(struct template *t, const struct insn *insn)
         t->flags |= TEMPLATE_VARIES;
     if (is_integer_division(insn))
         t->flags |= TEMPLATE_DIVIDES;
+    if (hint__is_one(insn))
+        t->flags |= TEMPLATE_HINT;
 }
 
 /* Adds one instruction to a block: 1, or 0 when it and all behind it cannot execute in this block. */
@@ -92,6 +96,8 @@ static int add_insn(struct blocks *blocks, struct block *block, const uint8_t *b
     if (!t->site)
         return status__fail(st, "out of memory after %u instruction addresses", code__count(blocks->code));
     classify(t, insn);
+    if (t->flags & TEMPLATE_HINT && !hints__add(block, block->n))
+        return status__fail(st, "out of memory after %zu blocks of code", blocks->block.n);
     block->varies |= (t->flags & (TEMPLATE_VARIES | TEMPLATE_OBSERVES)) != 0;
     block->divides |= (t->flags & TEMPLATE_DIVIDES) != 0;
     block->max_access =

@@ -10,6 +10,7 @@
 #include "base/vector.h"
 #include "fathom/source.h"
 
+struct hint;
 struct isa;
 struct status;
 
@@ -18,6 +19,7 @@ enum {
     TEMPLATE_OBSERVES = 1, /* RDTSC, RDRAND ...: counted as a reason for differing runs */
     TEMPLATE_VARIES = 2,   /* not the same records every time */
     TEMPLATE_DIVIDES = 4,  /* may fault without a missing record */
+    TEMPLATE_HINT = 8,     /* has an address, but no record: the next one of block.hint */
 };
 
 /* An instruction of a block. */
@@ -46,8 +48,9 @@ struct block {
     struct template *insn;
     struct step *step; /* made when fast: first_access counts from the block's first */
     struct slot *slot;
+    struct hint *hint;
     uint32_t n_records, n_slots;
-    uint16_t n;
+    uint16_t n, n_hints;
     uint16_t max_access; /* accesses a run can produce, without REP bodies */
     uint8_t last_branch; /* enum branch_kind */
     bool fast;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/program_expand.h"
+#include "trace/program_hints.h"
 #include "trace/ring.h"
 
 #include <signal.h>
@@ -97,7 +98,7 @@ static int take(struct records *r, bool store, unsigned bytes)
     while (*at < r->n && (taken < bytes || best < 0)) {
         unsigned i = (*at)++;
 
-        if (r->record[i] & RING_REGISTER || record_is_store(r->record[i]) != store)
+        if (record_is_store(r->record[i]) != store)
             continue;
         taken += record_bytes(r->record[i]);
         if (best < 0 || record_addr(r->record[i]) < record_addr(r->record[best]))
@@ -110,8 +111,6 @@ static int take_operand(struct records *r, const struct mem_operand *m)
 {
     int load = -1, store = -1;
 
-    if (r->n > 0 && r->record[0] & RING_REGISTER)
-        return 0; /* a hint: the only thing there is */
     if (m->read)
         load = take(r, false, m->size_bytes);
     if (m->write)
@@ -154,7 +153,7 @@ static void match_operands(struct match *m, struct isa *isa, struct insn *insn, 
                                         .size_bytes = insn->mem[k].size_bytes,
                                         .store = insn->mem[k].write,
                                         .known = found >= 0};
-        if (found < 0 && !(insn->flags & (INSN_CONDITIONAL_MEM | INSN_PREFETCH)))
+        if (found < 0 && !(insn->flags & (INSN_CONDITIONAL_MEM | INSN_PREFETCH)) && !hint__is_one(insn))
             m->missing = true;
     }
 }
@@ -272,7 +271,7 @@ static bool is_successor(const struct block *block, const struct block *next)
 
 static bool must_access(const struct template *t)
 {
-    return t->site->insn->n_mem > 0 && !(t->flags & TEMPLATE_VARIES) &&
+    return t->site->insn->n_mem > 0 && !(t->flags & (TEMPLATE_VARIES | TEMPLATE_HINT)) &&
            !(t->site->insn->flags & INSN_PREFETCH);
 }
 
@@ -333,12 +332,38 @@ static void learn(struct block *block, const struct slot *slot, const uint8_t *n
     block->fast = true;
 }
 
+/* ---- prefetches and flushes ---- */
+
+static bool is_handler(const struct expander *e, const struct block *next)
+{
+    for (unsigned i = 0; i < N_SIGNALS; i++)
+        if (next && next->vaddr == e->handler[i])
+            return true;
+    return false;
+}
+
+static void resolve_hints(const struct expander *e, const struct execution *x)
+{
+    struct snapshots snapshots = {
+        .at = x->snapshot, .n = x->n_snapshots, .end_is_next = !is_handler(e, x->next)};
+
+    hints__resolve(x->block, &snapshots);
+}
+
+static void apply_hint(struct expander *e, const struct hint *hint, struct access *access)
+{
+    access->known = hint->known;
+    access->addr = hint->known ? hint->addr : 0;
+    e->observations->count[OBSERVED_UNKNOWN_HINT] += !hint->known;
+}
+
 static void run_slowly(struct expander *e, const struct execution *x)
 {
     struct block *block = x->block;
     struct slot slot[MAX_ACCESSES];
     uint8_t n_access[BLOCK_MAX_INSNS];
     uint32_t n_slots = 0, at = 0;
+    struct hint *hint = block->hint;
     struct match m;
 
     for (unsigned i = 0; i < block->n; i++) {
@@ -367,6 +392,10 @@ static void run_slowly(struct expander *e, const struct execution *x)
                                        .known = s.known});
             if (!block->varies)
                 slot[n_slots++] = s;
+        }
+        if (t->flags & TEMPLATE_HINT) {
+            hint->access = n_slots - m.n;
+            apply_hint(e, hint++, &e->out->access[step->first_access % ACCESS_RING]);
         }
         n_access[i] = (uint8_t)m.n;
         e->n_insns++;
@@ -400,6 +429,8 @@ static void run_fast(struct expander *e, const struct execution *x)
         out->access[(base + i) % ACCESS_RING] =
             (struct access){.addr = addr, .size_bytes = s->size_bytes, .store = s->store, .known = s->known};
     }
+    for (uint32_t i = 0; i < block->n_hints; i++)
+        apply_hint(e, &block->hint[i], &out->access[(base + block->hint[i].access) % ACCESS_RING]);
     out->access_end = base + block->n_slots;
     out->end = end + block->n - 1u;
     e->pending = true;
@@ -410,6 +441,8 @@ void expand__run(struct expander *e, const struct execution *x)
 {
     const struct block *block = x->block;
 
+    if (block->n_hints)
+        resolve_hints(e, x);
     if (e->rep.active)
         rep_iterate(e, x->record, x->n_records);
     else if (block->fast && x->n_records == block->n_records &&

@@ -18,7 +18,8 @@ enum { N_SIGNALS = 65 };
 struct execution {
     struct block *block;
     const uint64_t *record; /* n_records access words */
-    uint32_t n_records;
+    uint32_t n_records, n_snapshots;
+    const uint64_t *snapshot;
     const struct block *next; /* executed after it; NULL: nothing */
     bool killed;              /* nothing follows because a signal ended the program */
     int signal;               /* that signal */

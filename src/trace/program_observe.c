@@ -33,9 +33,14 @@ static const struct {
     [OBSERVED_RDSEED] = {"RDSEED", RANDOM_NOTE},
     [OBSERVED_PROC_FILES] = {"open of /proc, /sys or a random device", HOST_NOTE},
     [OBSERVED_FORK] = {"fork", "child processes ran untraced and are not part of the figures"},
-    [OBSERVED_NO_REGISTERS] = {"prefetch addresses unknown",
-                               "this qemu does not let guest registers be read"},
+    [OBSERVED_UNKNOWN_HINT] = {"prefetch or flush without its address",
+                               "its registers were overwritten before the tracer could read them; it is "
+                               "simulated without effect on the caches"},
 };
+
+#define NO_REGISTERS_NOTE                                                                                    \
+    "this qemu does not let guest registers be read; prefetches and flushes are simulated without effect "   \
+    "on the caches"
 
 /* Length of legacy and REX prefixes. */
 static size_t prefix_length(const uint8_t *bytes, size_t len)
@@ -94,6 +99,8 @@ const struct profile_count *observe__list(struct observations *obs, size_t *n)
 
         if (!obs->count[i] || !name)
             continue;
+        if (i == OBSERVED_UNKNOWN_HINT && obs->no_registers)
+            note = NO_REGISTERS_NOTE;
         obs->shown[(*n)++] = (struct profile_count){
             .name = (char *)(uintptr_t)name, .count = obs->count[i], .note = (char *)(uintptr_t)note};
     }

@@ -3,6 +3,7 @@
 #ifndef FATHOM_TRACE_PROGRAM_OBSERVE_H
 #define FATHOM_TRACE_PROGRAM_OBSERVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,13 +18,14 @@ enum observed {
     OBSERVED_FIRST_SYSCALL,
     OBSERVED_PROC_FILES = OBSERVED_FIRST_SYSCALL, /* /proc, /sys, random devices opened */
     OBSERVED_FORK,
-    OBSERVED_NO_REGISTERS,
+    OBSERVED_UNKNOWN_HINT,
     OBSERVED_TABLED, /* here on: the table of system calls */
     OBSERVED_MAX = OBSERVED_TABLED + 24,
 };
 
 struct observations {
     uint64_t count[OBSERVED_MAX];
+    bool no_registers;                        /* the tracer could not read any */
     struct profile_count shown[OBSERVED_MAX]; /* made by observe__list */
 };
 

@@ -68,6 +68,44 @@ static void one_tree(struct json_writer *json, const struct profile_tree *tree)
     json__array_end(json);
 }
 
+static void ideals(struct json_writer *json, const struct profile *profile)
+{
+    json__key(json, "ideal");
+    json__array_begin(json);
+    for (size_t i = 0; i < profile->n_ideal; i++) {
+        const struct profile_ideal *row = &profile->ideal[i];
+        json__object_begin_inline(json);
+        json__key_string(json, "name", row->name);
+        json__key_uint(json, "instructions", row->instructions);
+        json__key_uint(json, "cycles", row->cycles);
+        json__key_double(json, "speedup", row->speedup);
+        json__key_string(json, "claim", row->claim);
+        json__key_double(json, "claim_percent", row->claim_percent);
+        json__object_end(json);
+    }
+    json__array_end(json);
+}
+
+static void cores(struct json_writer *json, const struct profile *profile)
+{
+    json__key(json, "cores");
+    json__array_begin(json);
+    for (size_t i = 0; i < profile->n_core_results; i++) {
+        const struct profile_core *row = &profile->core_result[i];
+        json__object_begin(json);
+        json__key_string(json, "name", row->name);
+        json__key_string(json, "title", row->title);
+        json__key_bool(json, "self", row->self);
+        json__key_uint(json, "instructions", row->instructions);
+        json__key_uint(json, "cycles", row->cycles);
+        json__key_double(json, "ipc", weight__ratio((double)row->instructions, (double)row->cycles));
+        json__key_uint(json, "unknown_instructions", row->n_unknown);
+        one_tree(json, &row->tree);
+        json__object_end(json);
+    }
+    json__array_end(json);
+}
+
 static void one_stack(struct json_writer *json, const struct profile_stack *stack)
 {
     json__key(json, or_empty(stack->name));
@@ -227,6 +265,10 @@ void view__json(const struct profile *profile, FILE *out)
     for (size_t i = 0; i < profile->n_stacks; i++)
         one_stack(&json, &profile->stack[i]);
     json__object_end(&json);
+    if (profile->n_ideal)
+        ideals(&json, profile);
+    if (profile->n_core_results)
+        cores(&json, profile);
     functions(&json, profile);
     modules(&json, profile);
     places(&json, profile);

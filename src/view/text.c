@@ -382,6 +382,149 @@ static void compare(const struct page *page)
     compare_only_counted(page, exact, counters, NULL);
 }
 
+/* --- what if ---------------------------------------------------------------------------------- */
+
+enum { WHAT_IF_NAME = 12, CORE_COLUMN = 8, CORE_NAME = COLUMNS - 8 * CORE_COLUMN };
+
+static void ideal_line(const struct page *page, const struct profile_ideal *row)
+{
+    char a[32], b[32];
+
+    fputs("  ", page->out);
+    put(page->out, or_empty(row->name), WHAT_IF_NAME, true);
+    fprintf(page->out, " %15s %8sx   ", grouped(row->cycles, a), number(row->speedup, 2, b));
+    if (row->claim) {
+        fprintf(page->out, "%5s %%  ", number(row->claim_percent, 1, b));
+        put(page->out, row->claim, 48, false);
+    }
+    fputc('\n', page->out);
+}
+
+/* The row whose share of the tree is largest, in words: a share is not what its removal gains. */
+static void ideal_sentence(const struct page *page)
+{
+    const struct profile *profile = page->profile;
+    const struct profile_ideal *most = NULL;
+    char text[256], a[32], b[32];
+
+    for (size_t i = 0; i < profile->n_ideal; i++) {
+        const struct profile_ideal *row = &profile->ideal[i];
+        if (row->claim && !isnan(row->claim_percent) && !isnan(row->speedup) &&
+            (!most || row->claim_percent > most->claim_percent))
+            most = row;
+    }
+    if (!most)
+        return;
+    snprintf(text, sizeof text, "%s: the tree says %s %%; without it the program runs %s times as fast.",
+             most->claim, number(most->claim_percent, 1, a), number(most->speedup, 2, b));
+    fputs("  ", page->out);
+    put_wrapped(page->out, text, 2);
+}
+
+static void ideals(const struct page *page)
+{
+    const struct profile *profile = page->profile;
+
+    if (!profile->n_ideal)
+        return;
+    title(page, "What if", "the same execution without one bottleneck");
+    fprintf(page->out, "  %-*s %15s %9s   %s\n", WHAT_IF_NAME, "without", "cycles", "speed-up",
+            "share of the slots in the tree");
+    for (size_t i = 0; i < profile->n_ideal; i++)
+        ideal_line(page, &profile->ideal[i]);
+    ideal_sentence(page);
+}
+
+static void core_row(const struct page *page, const char *name, int indent)
+{
+    fprintf(page->out, "%*s", indent, "");
+    put(page->out, name, CORE_NAME - indent, true);
+}
+
+static void core_cell(const struct page *page, const char *text)
+{
+    int width = columns_of(text, strlen(text));
+
+    fprintf(page->out, "%*s", width < CORE_COLUMN ? CORE_COLUMN - width : 1, "");
+    put(page->out, text, CORE_COLUMN - 1, false);
+}
+
+/* 1234567 as "1.23 M". */
+static const char *brief(uint64_t value, char buf[32])
+{
+    double v = (double)value;
+    const char *unit = v >= 1e9 ? " G" : v >= 1e6 ? " M" : v >= 1e3 ? " k" : "";
+    double scaled = v >= 1e9 ? v / 1e9 : v >= 1e6 ? v / 1e6 : v >= 1e3 ? v / 1e3 : v;
+
+    snprintf(buf, 32, "%.*f%s", *unit && scaled < 100 ? 2 : *unit && scaled < 1000 ? 1 : 0, scaled, unit);
+    return buf;
+}
+
+static void core_totals(const struct page *page)
+{
+    const struct profile *profile = page->profile;
+    char buf[32];
+
+    core_row(page, "", 0);
+    for (size_t i = 0; i < profile->n_core_results; i++)
+        core_cell(page, or_empty(profile->core_result[i].name));
+    fputc('\n', page->out);
+    core_row(page, "cycles", 2);
+    for (size_t i = 0; i < profile->n_core_results; i++)
+        core_cell(page, brief(profile->core_result[i].cycles, buf));
+    fputc('\n', page->out);
+    core_row(page, "IPC", 2);
+    for (size_t i = 0; i < profile->n_core_results; i++) {
+        const struct profile_core *core = &profile->core_result[i];
+        core_cell(page, number(weight__ratio((double)core->instructions, (double)core->cycles), 2, buf));
+    }
+    fputc('\n', page->out);
+}
+
+static void core_nodes(const struct page *page)
+{
+    const struct profile *profile = page->profile;
+    const struct profile_tree *tree = &profile->core_result[0].tree;
+    int level = page->opt->level ? page->opt->level : page->opt->all ? INT32_MAX : 2;
+    char buf[32];
+
+    for (size_t k = 0; k < tree->n_nodes; k++) {
+        if (tree->node[k].level > level)
+            continue;
+        core_row(page, or_empty(tree->node[k].name), node_indent(&tree->node[k]));
+        for (size_t i = 0; i < profile->n_core_results; i++) {
+            const struct profile_node *node =
+                profile_tree__find(&profile->core_result[i].tree, or_empty(tree->node[k].path));
+            core_cell(page, node ? number(node->value, 1, buf) : "-");
+        }
+        fputs(k == 0 ? "  % of the slots\n" : "\n", page->out);
+    }
+}
+
+static void cores(const struct page *page)
+{
+    const struct profile *profile = page->profile;
+    char text[256], buf[32];
+
+    if (!profile->n_core_results)
+        return;
+    title(page, "Cores", "the same execution");
+    core_totals(page);
+    core_nodes(page);
+    for (size_t i = 0; i < profile->n_core_results; i++) {
+        const struct profile_core *core = &profile->core_result[i];
+        if (core->self || !core->n_unknown)
+            continue;
+        snprintf(
+            text, sizeof text,
+            "%.60s: %s instructions that this core does not have, or without a row in its table, got the "
+            "default recipe; the program saw the processor of %.60s",
+            or_empty(core->name), grouped(core->n_unknown, buf), or_empty(profile->core));
+        fputs("  ", page->out);
+        put_wrapped(page->out, text, 2);
+    }
+}
+
 static void stack_line(const struct page *page, const char *name, double cycles, double cpi, double percent,
                        bool with_bar)
 {
@@ -589,6 +732,8 @@ void view__text(const struct profile *profile, const struct text_options *opt, F
         compare(&page);
     else
         trees(&page);
+    ideals(&page);
+    cores(&page);
     stacks(&page);
     functions(&page);
     warnings(&page);

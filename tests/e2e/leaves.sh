@@ -81,7 +81,34 @@ judge() {
     done < <(for expression in "$@"; do jq -r --arg path "$path" "$expression" "$json" 2>&1; done)
 }
 
+# matmul VERSION EXPRESSION CLAIM: about the shares of function multiply; $of.VERSION are those of all
+matmul() {
+    name="matmul$1 on $matmul_core"
+    n_checks=$((n_checks + 1))
+    jq -en --argjson of "$matmul_shares" "\$of[\"matmul$1\"] as \$me | \$me | $2" >/dev/null && return
+    printf 'FAILED: %s: %s: %s\n' "$name" "$3" "$matmul_shares"
+    failed=1
+}
+
+# The product moves from memory through the core to retiring as its versions get better.
+matmul_versions() {
+    local v json
+    matmul_core=$1
+    matmul_shares='{}'
+    for v in '' -blocked -interchanged -vectorised; do
+        json=$work/matmul$v.json
+        "$fathom" run -q -o none -n 5000000 --core "$matmul_core" --json "$json" -- "$examples/matmul$v" 1056 >/dev/null 2>&1
+        matmul_shares=$(jq -c --arg v "matmul$v" --argjson s "$matmul_shares" '[.functions[] | select(.name == "multiply")][0]
+            | $s + {($v): (.tree | map_values(. * 10 | round / 10))}' "$json")
+    done
+    matmul "" '.memory_bound > .core_bound and .memory_bound > .retiring' "Memory Bound is not the largest"
+    matmul -blocked '.core_bound > .memory_bound and .memory_bound < $of.matmul.memory_bound / 2' "not moved from memory to the core"
+    matmul -interchanged '.core_bound < $of["matmul-blocked"].core_bound and .retiring > .core_bound + .memory_bound' "not moved from the core to retiring"
+    matmul -vectorised '.retiring > .core_bound + .memory_bound and .retiring > 2 * $of.matmul.retiring' "not retiring"
+}
+
 simulate_all
+matmul_versions ivb
 while IFS=$'\t' read -r program control core path; do
     judge "$program" "$core" "$path" "$bound" "$agree" "$size"
     judge "$control" "$core" "$path" "$free" "$agree"

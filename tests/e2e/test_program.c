@@ -81,9 +81,13 @@ static void look_at(struct seen *seen, const struct step_buffer *buf, const stru
     }
 }
 
+struct hint_check;
+static void check_hint(struct hint_check *check, const struct step *step, const struct step_buffer *buf);
+
 struct run {
-    const char *input;     /* on standard input */
-    uint64_t cancel_after; /* steps; 0: never */
+    struct hint_check *hints; /* filled for the guest "hints" */
+    const char *input;        /* on standard input */
+    uint64_t cancel_after;    /* steps; 0: never */
     unsigned want;
     bool closed_output;
     const char *qemu, *plugin;
@@ -104,6 +108,8 @@ static void drain(struct seen *seen, struct program *program, const struct run *
             const struct step *step = &buf->step[buf->begin % STEP_RING];
 
             look_at(seen, buf, step, expected);
+            if (run->hints)
+                check_hint(run->hints, step, buf);
             expected = step->next_addr;
         }
         if (run->cancel_after && seen->steps >= run->cancel_after)
@@ -283,6 +289,67 @@ static void test_addresses_from_registers(void **state)
             assert_int_equal((a->addr - line) & ~63ull, 320);
     }
     assert_int_equal(line % 4096, 0);
+    free(seen);
+}
+
+/* What the guest "hints" tells about its prefetches: see there. */
+struct hint_check {
+    uint64_t base, told, addr;
+    unsigned n_bytes;
+    bool pending, known;
+    uint64_t n_known, n_unknown, n_wrong;
+};
+
+static void check_hint(struct hint_check *check, const struct step *step, const struct step_buffer *buf)
+{
+    static const uint8_t BASE[] = {0x80, 0x3e, 0x00}, BYTE[] = {0x42, 0x80, 0x3c, 0x2e, 0x00};
+    const struct insn *insn = step->site->insn;
+    const struct access *access = &buf->access[step->first_access % ACCESS_RING];
+    const uint8_t *op = insn->bytes + insn->opcode_off;
+
+    if (insn->len == sizeof BASE && memcmp(insn->bytes, BASE, sizeof BASE) == 0) {
+        check->base = access->addr;
+    } else if (check->base && insn->n_mem && op[-1] == 0x0f && (op[0] == 0x18 || op[0] == 0xae)) {
+        assert_int_equal(step->n_access, 1);
+        check->pending = true;
+        check->known = access->known;
+        check->addr = access->addr;
+        check->told = 0;
+        check->n_bytes = 0;
+    } else if (check->pending && insn->len == sizeof BYTE && memcmp(insn->bytes, BYTE, sizeof BYTE) == 0) {
+        assert_true(access->known && access->addr - check->base < 256);
+        check->told |= (access->addr - check->base) << 8 * check->n_bytes++;
+        if (check->n_bytes < 6)
+            return;
+        check->pending = false;
+        check->n_known += check->known;
+        check->n_unknown += !check->known;
+        check->n_wrong += check->known && (check->addr & 0xffffffffffff) != check->told;
+    }
+}
+
+static void test_random_hints(void **state)
+{
+    struct hint_check check = {0};
+    struct run run = {.hints = &check};
+    struct seen *seen = run_with(&run, (char *[]){GUEST("hints"), NULL});
+
+    (void)state;
+    check_whole(seen, 0);
+    assert_int_equal(check.n_wrong, 0);
+    assert_int_equal(check.n_known + check.n_unknown, 3 * 3000);
+    assert_true(check.n_unknown > 0 && check.n_unknown < check.n_known / 30);
+    free(seen);
+}
+
+static void test_lost_hint(void **state)
+{
+    struct seen *seen = RUN(GUEST("hints"), "lost");
+
+    (void)state;
+    check_whole(seen, 0);
+    assert_int_equal(seen->unknown, 1);
+    assert_non_null(strstr(seen->nondeterminism, "prefetch or flush without its address=1\n"));
     free(seen);
 }
 
@@ -609,6 +676,8 @@ int main(void)
         cmocka_unit_test(test_exact_count),
         cmocka_unit_test(test_rep_is_one_instruction),
         cmocka_unit_test(test_addresses_from_registers),
+        cmocka_unit_test(test_random_hints),
+        cmocka_unit_test(test_lost_hint),
         cmocka_unit_test(test_page_crossing_instruction),
         cmocka_unit_test(test_avx512_is_named),
         cmocka_unit_test(test_pass_through),
