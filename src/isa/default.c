@@ -316,6 +316,7 @@ static void x87_recipe(const struct isa *isa, const struct decoded *d, struct fa
     const struct operand *mem = memory_of(d);
     unsigned pairs;
 
+    facts->known = cls != X87_NONE && cls < X87_MEDIUM; /* each has published figures of its own */
     if (cls == X87_NONE || cls == X87_FREE)
         return;
     facts__bind_decoded(d, facts);

@@ -6,7 +6,13 @@
 #include "fathom/status.h"
 #include "pipe/state.h"
 
-enum { ENDLESS_FETCHED = 4096, PROGRAM_FETCHED = 1024, ENDLESS_DSB_SETS = 2048, FORMS = 65536 };
+enum {
+    ENDLESS_FETCHED = 4096,
+    PROGRAM_FETCHED = 1024,
+    ENDLESS_DSB_SETS = 2048,
+    FORMS = 65536,
+    STUCK_CYCLES = 1 << 22
+};
 
 static void size_rings(struct pipe *p)
 {
@@ -200,6 +206,8 @@ static void cycle(struct pipe *p)
     flush__step(p);
     rename__step(p);
     retire__step(p);
+    if (p->cur.retired || p->rob_head == p->rob_tail)
+        p->progress_at = p->now;
     schedule__step(p);
     frontend__step(p);
     report__finish(p);
@@ -223,6 +231,7 @@ int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *a
             now_idle = false;
         }
         p->was_idle = now_idle;
+        assert(p->rob_head == p->rob_tail || next - p->progress_at < STUCK_CYCLES);
         p->now = next;
         if (p->n_reports == REPORT_BATCH) {
             report__send(p);

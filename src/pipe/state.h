@@ -381,8 +381,9 @@ struct pipe {
     struct cycle_report cur;
     unsigned n_reports;
     bool gate_closed;
-    bool was_idle; /* the last cycle changed nothing */
-    bool roomy;    /* rings and buffers have room for any ordinary group */
+    bool was_idle;       /* the last cycle changed nothing */
+    int64_t progress_at; /* last cycle in which something retired or nothing waited to */
+    bool roomy;          /* rings and buffers have room for any ordinary group */
 
     /* rings, last: pipe__reset does not clear them, their heads and tails say what counts */
     struct idq_entry idq[IDQ_RING];
