@@ -5,7 +5,8 @@
 source "${BASH_SOURCE[0]%/*}/lib.bash"
 command -v jq >/dev/null || skip_all "jq is not installed"
 examples=$FATHOM_BINARY_DIR/examples
-[[ -x $examples/matmul && -x $examples/triad && -x $examples/branch ]] ||
+[[ -x $examples/matmul && -x $examples/triad && -x $examples/branch && -x $examples/chase &&
+    -x $examples/alias-4k ]] ||
     skip_all "the examples are not built: ninja examples"
 
 # holds EXPRESSION: true of the JSON that was printed
@@ -28,6 +29,8 @@ cp "$examples/matmul" app
 run matmul -- ./app 64
 run triad -n 2000000 -- "$examples/triad"
 run branch -n 2000000 -- "$examples/branch"
+run l1 -n 1000000 -- "$examples/chase" l1
+run alias -n 1000000 -- "$examples/alias-4k"
 
 # --- the product of two 64 x 64 matrices: 64^3 iterations in the inner loop, faster than without end
 check "matmul" "$fathom" loop --from-run "$work/matmul.fathom"
@@ -68,6 +71,11 @@ exits 0
 prints "predictions for snb" "core of your own choice"
 
 # --- causes
+check "data in L1" "$fathom" loop --from-run "$work/l1.fathom" -n 1 --json
+holds '.loops[0] | .prediction.cycles == 4 and (.difference.cycles | fabs < 0.01)'
+holds '.loops[0].verdict | contains("as predicted")'
+check "4K aliasing" "$fathom" loop --from-run "$work/alias.fathom" -n 1 --json
+holds '.loops[0] | .difference.cycles > 4 and .difference.memory > 0.9 * .difference.cycles'
 check "memory" "$fathom" loop --from-run "$work/triad.fathom" -n 1 --json
 holds '.loops[0] | .difference.cycles > 2 and .difference.memory > 0.5 * .difference.cycles'
 holds '.loops[0].verdict | contains("mostly memory")'
