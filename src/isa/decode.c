@@ -21,7 +21,10 @@ struct decoder *decoder__new(void)
     if (!decoder)
         return NULL;
     if (ZYAN_FAILED(ZydisDecoderInit(&decoder->zydis, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
-        ZYAN_FAILED(ZydisFormatterInit(&decoder->formatter, ZYDIS_FORMATTER_STYLE_INTEL))) {
+        ZYAN_FAILED(ZydisFormatterInit(&decoder->formatter, ZYDIS_FORMATTER_STYLE_INTEL)) ||
+        ZYAN_FAILED(ZydisFormatterSetProperty(&decoder->formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
+                                              ZYDIS_PADDING_DISABLED)) ||
+        ZYAN_FAILED(ZydisFormatterSetProperty(&decoder->formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, 0))) {
         free(decoder);
         return NULL;
     }
