@@ -93,6 +93,13 @@ static int note_mapping(struct program *p, const uint64_t *payload)
             strcmp(old->path, path) == 0)
             return 0;
     }
+    const char *name = strrchr(path, '/');
+    if (name && strncmp(name, "/ld-linux", 9) == 0) {
+        if (!p->blocks.loader_end || map.start < p->blocks.loader_start)
+            p->blocks.loader_start = map.start;
+        if (map.end > p->blocks.loader_end)
+            p->blocks.loader_end = map.end;
+    }
     map.path = strdup(path);
     if (!map.path || !vector__push(&p->mapping, map)) {
         free(map.path);

@@ -96,6 +96,10 @@ static int add_insn(struct blocks *blocks, struct block *block, const uint8_t *b
     if (!t->site)
         return status__fail(st, "out of memory after %u instruction addresses", code__count(blocks->code));
     classify(t, insn);
+    /* the loader times itself for LD_DEBUG=statistics: that decides nothing */
+    if (t->observed == OBSERVED_RDTSC &&
+        t->site->addr - blocks->loader_start < blocks->loader_end - blocks->loader_start)
+        t->flags &= (uint8_t)~TEMPLATE_OBSERVES;
     if (t->flags & TEMPLATE_HINT && !hints__add(block, block->n))
         return status__fail(st, "out of memory after %zu blocks of code", blocks->block.n);
     block->varies |= (t->flags & (TEMPLATE_VARIES | TEMPLATE_OBSERVES)) != 0;
