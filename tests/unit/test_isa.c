@@ -534,7 +534,7 @@ static void test_defaults(void **state) /* docs/data.md, default recipes */
 {
     struct insn *insn = insn_of(state, SKL, "dd4308"); /* fld qword [rbx + 8] */
 
-    assert_false(insn->flags & INSN_UNKNOWN); /* has published figures of its own */
+    assert_false(insn->flags & INSN_UNKNOWN);                       /* has published figures of its own */
     assert_true(insn_of(state, SKL, "d9fe")->flags & INSN_UNKNOWN); /* fsin */
     expect(state, SKL, "dd4308", "[load23(rbx>x87:5)]");
     expect(state, SKL, "d8c1", "[alu5(x87>x87:3)]"); /* fadd */
