@@ -73,7 +73,7 @@ struct blocks {
     struct code *code;
     unsigned rep_chunk_bytes;
     uint64_t loader_start, loader_end; /* where the dynamic loader is mapped; both 0: nowhere */
-    VECTOR(struct block) block; /* by the plugin's id */
+    VECTOR(struct block) block;        /* by the plugin's id */
     VECTOR(struct rep_site) rep;
 };
 
