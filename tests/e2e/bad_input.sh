@@ -225,7 +225,8 @@ else
     user=()
     mkdir -m 555 "$work/closed"
 fi
-if [[ -z ${user[*]} ]] || "${user[@]}" "$fathom" --version >/dev/null 2>&1; then
+# Through a shell: setpriv itself still finds the file with root's capabilities.
+if [[ -z ${user[*]} ]] || "${user[@]}" sh -c 'exec "$@"' - "$fathom" --version >/dev/null 2>&1; then
     check "unwritable folder" "${user[@]}" "$fathom" run -o "$work/closed/x.fathom" -- "$guests/bare_loop"
     refused 125 "$work/closed" "Permission denied" "-o"
     check "unwritable folder, no -o" "${user[@]}" sh -c 'cd "$1" && shift && exec "$@"' - \
