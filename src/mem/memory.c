@@ -319,8 +319,9 @@ void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size
     (void)ip;
     memory__clock(mem, now);
     ++mem->counts.stores;
-    mem->last_dpage = addr >> PAGE_SHIFT; /* translated when its address uop executed */
-    if (mem->no_data_miss) {              /* translated when its address uop executed */
+    uint64_t last_dpage = mem->last_dpage;
+    mem->last_dpage = addr >> PAGE_SHIFT; /* translated when its address uop executed (RT-6) */
+    if (mem->no_data_miss) {
         result__hit(res, now);
     } else {
         store__line(mem, addr, non_temporal, now, res);
@@ -330,6 +331,7 @@ void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size
             result__merge(res, &half);
         }
     }
+    mem->last_dpage = last_dpage;
     res->split = (uint8_t)split;
     if (split != 0) /* EX-12: two commit cycles; a page split costs as much as for a load */
         res->ready += split == 2 ? mem->split_page_cyc : 1;

@@ -51,7 +51,7 @@ static const struct step *wrong_step(struct pipe *p, uint64_t i)
         if (!site)
             return NULL;
         p->wrong_last = site;
-        struct step *s = &p->wrong[p->wrong_end++ % WRONG_RING];
+        struct step *s = &p->wrong[p->wrong_end++ & p->fetched_mask];
         uint64_t next = site->addr + site->insn->len;
         *s = (struct step){.site = site};
         if (site->insn->branch != BRANCH_NONE) {
@@ -68,7 +68,7 @@ static const struct step *wrong_step(struct pipe *p, uint64_t i)
         s->next_addr = next;
         p->wrong_pc = next;
     }
-    return &p->wrong[i % WRONG_RING];
+    return &p->wrong[i & p->fetched_mask];
 }
 
 static const struct step *peek_step(struct pipe *p, struct step_buffer *buf, unsigned ahead)

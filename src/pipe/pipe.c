@@ -16,7 +16,11 @@ enum {
 
 static void size_rings(struct pipe *p)
 {
-    p->fetched_mask = (p->endless ? ENDLESS_FETCHED : PROGRAM_FETCHED) - 1;
+    /* a retiring instruction's entry must still be there: two for each pair from fetch to the ROB's head */
+    uint64_t program = PROGRAM_FETCHED;
+    while (program < 2 * (p->core->rob_entries + p->core->idq_entries + 2 * p->core->iq_entries) + 128)
+        program *= 2;
+    p->fetched_mask = (p->endless ? ENDLESS_FETCHED : program) - 1;
     p->dsb_sets = p->endless ? ENDLESS_DSB_SETS : p->core->dsb_sets;
     p->dsb_records = p->core->dsb_ways;
 }
@@ -26,7 +30,7 @@ static bool allocate(struct pipe *p)
     size_rings(p);
     p->fetched = calloc(p->fetched_mask + 1, sizeof *p->fetched);
     p->buffer = calloc(1, sizeof *p->buffer);
-    p->wrong = calloc(WRONG_RING, sizeof *p->wrong);
+    p->wrong = calloc(p->fetched_mask + 1, sizeof *p->wrong);
     p->dsb = calloc((size_t)p->dsb_sets * p->dsb_records, sizeof *p->dsb);
     p->uncacheable = malloc(4096 * sizeof *p->uncacheable);
     p->tp_free_at = calloc(FORMS, sizeof *p->tp_free_at);

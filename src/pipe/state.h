@@ -48,7 +48,6 @@ enum {
     STORE_FILTER = 512, /* 8-byte granules of a 4 KiB page: aliases share an entry */
     WHEEL = 4096,       /* cycles ahead that can be scheduled */
     WHEEL_WORDS = WHEEL / 64,
-    WRONG_RING = 1024,
     REPORT_BATCH = 512,
     MAX_PORTS = 16,
     LSD_BODY = 64,
@@ -232,7 +231,7 @@ struct pipe {
     /* allocated once and kept by pipe__reset, which clears from `core` up to the rings at the end */
     struct fetched *fetched;
     struct step_buffer *buffer;
-    struct step *wrong;                   /* ring of made-up steps */
+    struct step *wrong;                   /* ring of made-up steps, as large as `fetched` */
     struct dsb_record *dsb;               /* dsb_sets x dsb_records */
     uint64_t *uncacheable;                /* windows known not to fit, direct mapped */
     int64_t *tp_free_at;                  /* by form */
