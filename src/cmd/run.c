@@ -31,6 +31,7 @@ static const char usage_text[] =
     "  -a, --all                 every tree node and stack component, not only what matters\n"
     "  -l, --level N             the tree down to level N only\n"
     "      --compare             the exact tree beside the one derived from simulated counters\n"
+    "      --metrics FILE        evaluate a metric file in perf's JSON schema on the simulated counters too\n"
     "      --ideal LIST          what would be gained without: any of l1 l2 l3 memory tlb branch icache\n"
     "                            frontend ports window, alone and together\n"
     "      --compare-cores LIST  the same execution on other cores too, side by side\n"
@@ -47,7 +48,7 @@ static const char usage_text[] =
     "Exit status: the program's; 125 if fathom itself fails, 126 or 127 if the program cannot be run or\n"
     "is not found, 128 + N if signal N ended it.\n";
 
-enum { OPT_SET = 256, OPT_JSON, OPT_COMPARE, OPT_IDEAL, OPT_COMPARE_CORES };
+enum { OPT_SET = 256, OPT_JSON, OPT_COMPARE, OPT_IDEAL, OPT_COMPARE_CORES, OPT_METRICS };
 
 static const struct option long_options[] = {
     {"core", required_argument, NULL, 'c'},
@@ -57,6 +58,7 @@ static const struct option long_options[] = {
     {"all", no_argument, NULL, 'a'},
     {"level", required_argument, NULL, 'l'},
     {"compare", no_argument, NULL, OPT_COMPARE},
+    {"metrics", required_argument, NULL, OPT_METRICS},
     {"ideal", required_argument, NULL, OPT_IDEAL},
     {"compare-cores", required_argument, NULL, OPT_COMPARE_CORES},
     {"quiet", no_argument, NULL, 'q'},
@@ -69,7 +71,7 @@ struct run_options {
     struct core_options core;
     struct text_options text;
     struct ideal_list ideal;
-    const char *output, *json, *compare_cores;
+    const char *output, *json, *compare_cores, *metrics;
     uint64_t max_instructions;
     bool quiet, help;
 };
@@ -111,6 +113,9 @@ static int parse(int argc, char **argv, struct run_options *o)
             break;
         case OPT_COMPARE:
             o->text.compare = true;
+            break;
+        case OPT_METRICS:
+            o->metrics = optarg;
             break;
         case OPT_IDEAL:
             if (ideal__parse(&o->ideal, optarg, &st))
@@ -284,6 +289,7 @@ int cmd_run(int argc, char **argv)
     so.argv = argv + optind;
     so.max_instructions = o.max_instructions;
     so.quiet = o.quiet;
+    so.metrics = o.metrics;
     rc = EXIT_CODE_TOOL;
     if (core_options__load(&o.core, &so.core, &st))
         goto fail;

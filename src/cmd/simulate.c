@@ -36,7 +36,7 @@ struct simulation {
     struct tip tip;
     struct pmu pmu;
     struct cpi_stack stack;
-    struct metrics *metrics;
+    struct metrics *metrics, *user_metrics; /* the latter NULL unless asked for */
     struct progress progress;
     struct program_end end;
     bool limited; /* stopped at max_instructions */
@@ -92,6 +92,8 @@ static int set_up(struct simulation *s, struct status *st)
 
     if (!(s->isa = isa__open(core, st)) || !(s->memory = memory__new(core, &mo, st)) ||
         !(s->predictor = predictor__new(core, st)) || !(s->metrics = metrics__builtin("topdown-generic", st)))
+        return -1;
+    if (s->opt->metrics && !(s->user_metrics = metrics__load(s->opt->metrics, st)))
         return -1;
     struct program_options po = {.argv = s->opt->argv,
                                  .guest_cpu = core->guest_cpu,
@@ -223,7 +225,7 @@ static void add_stack(struct profile *p, const struct simulation *s)
 
 static int add_trees(struct profile *p, struct simulation *s, struct status *st)
 {
-    p->tree = calloc(2, sizeof *p->tree);
+    p->tree = calloc(3, sizeof *p->tree);
     if (tree__from_truth(&s->truth, &s->opt->core, &p->tree[0], st))
         return -1;
     p->n_trees = 1;
@@ -231,6 +233,12 @@ static int add_trees(struct profile *p, struct simulation *s, struct status *st)
                           &p->tree[1], st))
         return -1;
     p->n_trees = 2;
+    if (!s->user_metrics)
+        return 0;
+    if (metrics__evaluate(s->user_metrics, "metrics", "simulated counters", pmu__lookup, &s->pmu, &p->tree[2],
+                          st))
+        return -1;
+    p->n_trees = 3;
     return 0;
 }
 
@@ -422,6 +430,7 @@ out:
     predictor__free(s->predictor);
     memory__free(s->memory);
     metrics__free(s->metrics);
+    metrics__free(s->user_metrics);
     tip__free(&s->tip);
     isa__close(s->isa);
     free(s);

@@ -281,7 +281,7 @@ static void one_tree(const struct page *page, const struct profile_tree *tree)
     size_t n_hidden = 0;
     char heading[128];
     snprintf(heading, sizeof heading, "%s",
-             strncmp(or_empty(tree->name), "topdown", 7) == 0 ? "Top-Down" : "Tree");
+             strncmp(or_empty(tree->name), "topdown", 7) == 0 ? "Top-Down" : "Metrics");
     title(page, heading, tree->n_nodes && tree->node[0].source ? tree->node[0].source : tree->name);
     for (size_t i = 0; i < tree->n_nodes; i++) {
         if (is_shown(page, &tree->node[i]))
