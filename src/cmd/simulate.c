@@ -205,9 +205,29 @@ static void add_totals(struct profile *p, const struct simulation *s)
 
 static void add_events(struct profile *p, const struct simulation *s)
 {
-    p->event = calloc(PMU_EVENTS, sizeof *p->event);
+    struct memory_counts m;
+    memory__counts(s->memory, &m);
+    const struct profile_event caches[] = {
+        {"Memory.Loads", m.loads},
+        {"Memory.Stores", m.stores},
+        {"Memory.CodeLines", m.fetches},
+        {"L1D.LoadMisses", m.l1d_load_miss},
+        {"L1D.StoreMisses", m.l1d_store_miss},
+        {"L1I.Misses", m.l1i_miss},
+        {"L2.Misses", m.l2_miss},
+        {"L3.Misses", m.l3_miss},
+        {"DTLB.Misses", m.dtlb_miss},
+        {"ITLB.Misses", m.itlb_miss},
+        {"PageWalks", m.walks},
+        {"Prefetches", m.prefetches},
+    };
+    enum { CACHES = sizeof caches / sizeof caches[0] };
+
+    p->event = calloc(PMU_EVENTS + CACHES, sizeof *p->event);
     for (int e = 0; e < PMU_EVENTS; e++)
         p->event[p->n_events++] = (struct profile_event){strdup(pmu__event_name(e)), s->pmu.sum[e]};
+    for (int e = 0; e < CACHES; e++)
+        p->event[p->n_events++] = (struct profile_event){strdup(caches[e].name), caches[e].value};
 }
 
 static void add_stack(struct profile *p, const struct simulation *s)
