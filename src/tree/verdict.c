@@ -76,7 +76,8 @@ static void verdict__place(struct verdict_text *text, const char *hot_function)
 static int verdict__none(const struct profile_tree *tree, const char *hot_function,
                          struct verdict_text *sentence, struct verdict_text *next)
 {
-    const struct profile_node *largest = verdict__largest(tree->node, tree->node + tree->n_nodes, 1, false);
+    const struct profile_node *largest =
+        tree->n_nodes ? verdict__largest(tree->node, tree->node + tree->n_nodes, 1, false) : NULL;
 
     if (!largest)
         return -1;
