@@ -132,6 +132,7 @@ enum insn_flag {
     INSN_CONDITIONAL_MEM = 1 << 20, /* may run without touching memory (masked, REP with count 0) */
     INSN_DIVIDE = 1 << 21,          /* DIV, IDIV, DIVxx, SQRTxx */
     INSN_NOP = 1 << 22,
+    INSN_FLUSH = 1 << 23, /* CLFLUSH, CLFLUSHOPT */
 };
 
 /* How the first register output follows from the inputs, for symbolic addresses (EX-13a). */

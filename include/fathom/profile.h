@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "fathom/account.h"
+#include "fathom/observed.h"
 
 struct status;
 
@@ -59,11 +60,6 @@ struct profile_function {
     int line;       /* 0: unknown */
     uint64_t entry; /* ELF virtual address; 0: unknown */
     struct site_weight weight;
-};
-struct profile_count { /* unknown instruction forms, system calls: name and dynamic count */
-    char *name;
-    uint64_t count;
-    char *note; /* example address or consequence; may be NULL */
 };
 struct profile_pair {
     char *key, *value;
@@ -126,10 +122,6 @@ void profile__free(struct profile *profile);
 
 /* Resolves places to modules, functions, source lines and sums functions up. `map` are the address
  * ranges of files mapped into the program, as traced. */
-struct mapping {
-    uint64_t start, end, file_offset;
-    char *path;
-};
 void profile__symbolize(struct profile *profile, const struct mapping *map, size_t n_map);
 
 /* Writes a result file (SQLite) atomically: a crash or full disk leaves the old file or none. */

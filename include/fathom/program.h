@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "fathom/source.h"
-#include "fathom/profile.h"
+#include "fathom/observed.h"
 
 struct isa;
 struct status;

@@ -41,7 +41,6 @@ enum step_flag {
     STEP_TAKEN = 1,        /* control did not continue at the next instruction in memory */
     STEP_REP_BODY = 2,     /* a chunk of the REP instruction before it: not an instruction of its own */
     STEP_LAST_OF_PASS = 4, /* loops: last instruction of an iteration (TP-2) */
-    STEP_CLEAR = 8,        /* reserved: machine clear after this step */
 };
 
 enum { STEP_MAX_ACCESS = 24 };

@@ -987,6 +987,8 @@ static uint32_t kind_flags(const struct decoded *d, const struct facts *facts)
         flags |= INSN_SYSCALL;
     if (starts_with(m, "PREFETCH"))
         flags |= INSN_PREFETCH;
+    if (!strcmp(m, "CLFLUSH") || !strcmp(m, "CLFLUSHOPT"))
+        flags |= INSN_FLUSH;
     if (starts_with(m, "MOVNT") || starts_with(m, "VMOVNT") || strstr(m, "MASKMOVQ") ||
         strstr(m, "MASKMOVDQU"))
         flags |= INSN_NON_TEMPORAL;

@@ -341,6 +341,8 @@ void execute__retire_store(struct pipe *p, struct store_entry *s)
         s->tlb_until = (int64_t)r.tlb_until;
         p->mem_change_at = p->now;
     }
+    if (p->memory && s->flushes)
+        memory__flush_line(p->memory, s->addr, (uint64_t)p->now);
     s->commit_at = max_cycle(owned, p->last_commit + 1);
     p->last_commit = s->commit_at;
     if (s->waiting)

@@ -207,6 +207,15 @@ static void memory_uop(struct pipe *p, struct duop *u, const struct fetched *f, 
             u->flags |= DUOP_ALIAS;
         p->loads_used++;
         p->loads_waiting++;
+    } else if (u->t->kind == UOP_STA && f->insn->flags & INSN_FLUSH) { /* writes nothing a load could read */
+        const struct step *s = f->step;
+        u->access = NULL;
+        u->store = *sta_store = execute__new_store(p, u, NULL, f->addr, false);
+        if (!(f->flags & F_WRONG) && s->n_access) {
+            a = &p->buffer->access[s->first_access % ACCESS_RING];
+            pipe__store(p, u->store)->addr = a->addr;
+            pipe__store(p, u->store)->flushes = a->known;
+        }
     } else if (u->t->kind == UOP_STA) {
         u->store = *sta_store = execute__new_store(p, u, a, f->addr, f->insn->flags & INSN_NON_TEMPORAL);
     } else {

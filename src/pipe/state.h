@@ -180,6 +180,7 @@ struct store_entry {
     uint16_t size;
     uint16_t waiting; /* loads that wait for it: slot + 1 */
     bool known, non_temporal, split;
+    bool flushes; /* CLFLUSH: its line leaves the caches when it retires */
     int64_t tlb_until;
 };
 

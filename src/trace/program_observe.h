@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fathom/profile.h"
+#include "fathom/observed.h"
 
 enum observed {
     OBSERVED_NONE,
