@@ -11,6 +11,7 @@
 struct core;
 struct status;
 struct memory;
+struct uncore;
 
 enum mem_level { MEM_L1, MEM_LFB, MEM_L2, MEM_L3, MEM_DRAM, MEM_LEVELS };
 
@@ -34,7 +35,19 @@ struct memory_options {
     bool no_data_miss;   /* every load and store hits L1D; translations are not included */
     bool no_icache_miss; /* every fetch hits L1I, likewise */
     bool perfect;        /* all of it */
+    /* One of several memories with a common L3, controller and channel; NULL: those are its own. */
+    struct uncore *uncore; /* lives longer than the memory; of the same core */
+    unsigned member;       /* its number there, below UNCORE_MAX_MEMBERS; every number once */
+    uint64_t starts_at;    /* the uncore's cycle at the memory's cycle 0 */
 };
+
+/*
+ * The part of the memory system that several cores of a chip share. Their clocks must stay within
+ * UNCORE_SLACK_CYC of each other.
+ */
+enum { UNCORE_MAX_MEMBERS = 16, UNCORE_SLACK_CYC = 256 };
+struct uncore *uncore__new(const struct core *core, struct status *st);
+void uncore__free(struct uncore *uncore);
 
 struct memory *memory__new(const struct core *core, const struct memory_options *opt, struct status *st);
 void memory__free(struct memory *mem);
@@ -53,9 +66,13 @@ void memory__fetch(struct memory *mem, uint64_t addr, uint64_t now, struct mem_r
 /* Software prefetch, clflush: hints; never fail. */
 void memory__prefetch(struct memory *mem, uint64_t addr, uint64_t now);
 void memory__flush_line(struct memory *mem, uint64_t addr, uint64_t now);
-/* Requests waiting at the memory controller at `now` (ExtMemOutstanding of the paper). */
+/* Requests waiting at the memory controller at `now` (ExtMemOutstanding of the paper), of all that share it.
+ */
 unsigned memory__outstanding(const struct memory *mem, uint64_t now);
-/* Next time after `now` at which memory__outstanding changes; UINT64_MAX: never. */
+/* Those of this memory alone. */
+unsigned memory__outstanding_own(const struct memory *mem, uint64_t now);
+/* Next time after `now` at which one of both changes; UINT64_MAX: never. In a shared uncore others may
+ * change the first before that. */
 uint64_t memory__next_change(const struct memory *mem, uint64_t now);
 
 /* Plain counts for comparison with cachegrind and for reports. */

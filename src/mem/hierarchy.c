@@ -9,10 +9,15 @@ static bool is_demand(enum request why)
     return why == REQ_LOAD || why == REQ_RFO || why == REQ_CODE;
 }
 
-bool hierarchy__drop(struct memory *mem, uint64_t line)
+static uint64_t l3__key(const struct memory *mem, uint64_t line)
 {
-    uint64_t words =
-        tags__remove(&mem->l1d, line) | tags__remove(&mem->l2, line) | tags__remove(&mem->l3, line);
+    return line ^ mem->member_key;
+}
+
+/* Takes the line out of the private caches; true if it was dirty. */
+static bool core__drop(struct memory *mem, uint64_t line)
+{
+    uint64_t words = tags__remove(&mem->l1d, line) | tags__remove(&mem->l2, line);
 
     tags__remove(&mem->l1i, line);
     mem->last_line = NO_KEY;
@@ -20,19 +25,41 @@ bool hierarchy__drop(struct memory *mem, uint64_t line)
     return (words & TAG_DIRTY) != 0;
 }
 
-/* Puts a line into the L3. What goes out of an inclusive L3 goes out of the whole core (ME-2). */
+bool hierarchy__drop(struct memory *mem, uint64_t line)
+{
+    bool dirty = core__drop(mem, line);
+
+    return (tags__remove(&mem->uncore->l3, l3__key(mem, line)) & TAG_DIRTY) != 0 || dirty;
+}
+
+uint64_t dram__transfer(struct memory *mem, uint64_t t)
+{
+    return lane__take(&mem->uncore->dram_lane, t + mem->starts_at) - mem->starts_at;
+}
+
+/* What goes out of an inclusive L3 goes out of the whole core that had it (ME-2); true if it was dirty there.
+ */
+static bool l3__recall(struct uncore *uncore, uint64_t key)
+{
+    unsigned owner = uncore__owner(key);
+    struct memory *mem = owner < UNCORE_MAX_MEMBERS ? uncore->member[owner] : NULL;
+
+    return mem != NULL && core__drop(mem, key ^ mem->member_key);
+}
+
+/* Puts a line into the L3. */
 static void l3__insert(struct memory *mem, uint64_t line, unsigned flags, uint64_t ready, uint64_t t)
 {
     uint64_t evicted;
 
-    tags__insert(&mem->l3, line, flags, ready, &evicted);
+    tags__insert(&mem->uncore->l3, l3__key(mem, line), flags, ready, &evicted);
     if (evicted == 0)
         return;
     bool dirty = (evicted & TAG_DIRTY) != 0;
-    if (mem->l3_inclusive && hierarchy__drop(mem, evicted & ~(uint64_t)TAG_FLAGS))
+    if (mem->l3_inclusive && l3__recall(mem->uncore, evicted & ~(uint64_t)TAG_FLAGS))
         dirty = true;
     if (dirty)
-        lane__take(&mem->dram_lane, t);
+        dram__transfer(mem, t);
 }
 
 /* A line leaves the L2: dirty ones go to the L3, all of them if it is a victim cache. */
@@ -44,11 +71,12 @@ static void l2__evicted(struct memory *mem, uint64_t word, uint64_t t)
     if (word == 0 || (!dirty && mem->l3_inclusive))
         return;
     lane__take(&mem->l3_lane, t);
-    int64_t pos = tags__find(&mem->l3, line);
+    struct tags *l3 = &mem->uncore->l3;
+    int64_t pos = tags__find(l3, l3__key(mem, line));
     if (pos < 0)
         l3__insert(mem, line, dirty ? TAG_DIRTY : 0, 0, t);
     else if (dirty)
-        mem->l3.word[pos] |= TAG_DIRTY;
+        l3->word[pos] |= TAG_DIRTY;
 }
 
 static void l2__insert(struct memory *mem, uint64_t line, unsigned flags, uint64_t ready, uint64_t t)
@@ -77,21 +105,21 @@ static void l1d__evicted(struct memory *mem, uint64_t word, uint64_t t)
 /* Reads a line from memory; it is at the controller from when the L3 miss is known (paper 3.7). */
 static void dram__read(struct memory *mem, uint64_t t, struct fill *f)
 {
-    uint64_t begin;
-    uint32_t slot = pool__take(&mem->controller, t + mem->l3_lat, &begin);
+    uint64_t at = mem->starts_at;
 
-    begin = lane__take(&mem->dram_lane, begin);
     f->l3_miss_at = t + mem->l3_lat;
-    f->ready = begin + mem->dram_after_l3_cyc;
+    f->ready = uncore__read(mem->uncore, f->l3_miss_at + at, mem->now + at) - at;
     f->level = MEM_DRAM;
-    mem->controller.free_at[slot] = f->ready;
-    outstanding__add(mem->outstanding, f->l3_miss_at, f->ready, mem->now);
+    if (mem->shared)
+        outstanding__add(mem->outstanding, f->l3_miss_at, f->ready, mem->now);
 }
 
 /* The part beyond the L2, from `t` on. Returns flags the line brings along. */
 static unsigned l3__access(struct memory *mem, uint64_t line, uint64_t t, enum request why, struct fill *f)
 {
-    int64_t pos = tags__find(&mem->l3, line);
+    struct tags *l3 = &mem->uncore->l3;
+    uint64_t key = l3__key(mem, line);
+    int64_t pos = tags__find(l3, key);
 
     if (pos < 0) {
         if (is_demand(why))
@@ -103,17 +131,17 @@ static unsigned l3__access(struct memory *mem, uint64_t line, uint64_t t, enum r
     }
     f->ready = lane__take(&mem->l3_lane, t) + mem->l3_lat;
     f->level = MEM_L3;
-    uint64_t arrival = tags__pending(&mem->l3, pos, mem->now);
+    uint64_t arrival = tags__pending(l3, pos, mem->now);
     if (arrival > f->ready) {
         f->l3_miss_at = t + mem->l3_lat;
         f->ready = arrival;
         f->level = MEM_DRAM;
     }
-    tags__settle(&mem->l3, pos, mem->now);
-    tags__touch(&mem->l3, line, pos);
+    tags__settle(l3, pos, mem->now);
+    tags__touch(l3, key, pos);
     if (mem->l3_inclusive)
         return 0;
-    return (unsigned)tags__remove(&mem->l3, line) & TAG_DIRTY; /* a victim cache gives the line away */
+    return (unsigned)tags__remove(l3, key) & TAG_DIRTY; /* a victim cache gives the line away */
 }
 
 static unsigned pending_flags(const struct fill *f)
@@ -166,9 +194,9 @@ static enum prefetch_outcome l2__prefetch(struct memory *mem, uint64_t line, uin
     if (2 * busy <= mem->sq.n || !mem->l3_inclusive) {
         l2__miss(mem, line, t, REQ_PREFETCH, &f);
     } else {
-        if (tags__find(&mem->l3, line) >= 0)
+        if (tags__find(&mem->uncore->l3, l3__key(mem, line)) >= 0)
             return PREFETCH_PRESENT;
-        if (!pool__has_free(&mem->controller, t + mem->l3_lat))
+        if (!pool__has_free(&mem->uncore->controller, t + mem->l3_lat + mem->starts_at))
             return PREFETCH_REFUSED;
         uint32_t slot = pool__take(&mem->sq, t, &start);
         l3__access(mem, line, start, REQ_PREFETCH, &f);

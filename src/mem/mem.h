@@ -6,7 +6,8 @@
  * load with the L1 latency of the core description ("base").
  *
  * Invariants:
- *  1. an inclusive L3 holds every line that an L1 or the L2 holds (ME-2);
+ *  1. an inclusive L3 holds every line that an L1 or the L2 holds (ME-2), under the key
+ *     line ^ member_key (uncore.h);
  *  2. last_line, last_fetch are the latest entries touched in their L1 and not pending; last_dpage,
  *     last_ipage likewise in their TLB: to touch them again changes nothing. NO_KEY: none. */
 #ifndef FATHOM_MEM_MEM_H
@@ -19,6 +20,7 @@
 #include "mem/prefetch.h"
 #include "mem/queue.h"
 #include "mem/tags.h"
+#include "mem/uncore.h"
 
 enum { WC_LINES = 8, WALK_LEVELS = 4 };
 
@@ -50,7 +52,7 @@ struct memory {
     bool l1_next, l1_ip, l2_adjacent, l2_streamer;
     bool l3_inclusive;
     uint32_t base_lat; /* L1D */
-    uint32_t l2_lat, l3_lat, dram_after_l3_cyc;
+    uint32_t l2_lat, l3_lat;
     uint32_t stlb_hit_cyc, split_load_cyc, split_page_cyc;
     struct memory_counts counts;
     struct tags l1d, dtlb;
@@ -58,14 +60,17 @@ struct memory {
     struct recent_table recent;
 
     /* behind it */
-    struct tags l1i, l2, l3, itlb, stlb;
+    struct tags l1i, l2, itlb, stlb;
     struct tags upper[WALK_LEVELS - 1]; /* paging-structure caches, [0] maps 2 MiB */
     uint64_t *l1d_start;                /* when the miss of a pending L1D entry left the L1 */
-    struct pool lfb, sq, controller, walkers;
-    struct lane l2_lane, l3_lane, dram_lane;
+    struct pool lfb, sq, walkers;
+    struct lane l2_lane, l3_lane; /* the link to the L3 is the core's own (ME-3: a slice for each core) */
     struct stream_table streams;
-    struct outstanding *outstanding;
-    uint64_t wc_line[WC_LINES]; /* lines of non-temporal stores in write-combining buffers */
+    struct uncore *uncore;
+    bool shared; /* it is not its own */
+    uint64_t member_key, starts_at;
+    struct outstanding *outstanding; /* its own requests; not apart from the uncore's if that is its own */
+    uint64_t wc_line[WC_LINES];      /* lines of non-temporal stores in write-combining buffers */
     uint32_t wc_next;
 };
 
@@ -80,6 +85,8 @@ void l2__train(struct memory *mem, uint64_t line, uint64_t t, const struct fill 
 void l1d__prefetch(struct memory *mem, uint64_t line, uint64_t t);
 /* Takes the line out of every cache; true if it was dirty. */
 bool hierarchy__drop(struct memory *mem, uint64_t line);
+/* The channel to memory transfers a line from `t` on; when it begins. */
+uint64_t dram__transfer(struct memory *mem, uint64_t t);
 /* When the translation of `page` is there; `t` on a hit. */
 uint64_t tlb__translate(struct memory *mem, struct tags *tlb, uint64_t page, uint64_t t, uint64_t *n_misses);
 

@@ -27,7 +27,6 @@ static int caches__init(struct memory *mem, const struct core *core, struct stat
         {&mem->l1i, core->l1i.size_bytes / 64, core->l1i.ways, false, "l1i"},
         {&mem->l1d, core->l1d.size_bytes / 64, core->l1d.ways, false, "l1d"},
         {&mem->l2, core->l2.size_bytes / 64, core->l2.ways, false, "l2"},
-        {&mem->l3, core->l3.size_bytes / 64, core->l3.ways, true, "l3"},
         {&mem->itlb, core->itlb.entries, core->itlb.ways, false, "itlb"},
         {&mem->dtlb, core->dtlb.entries, core->dtlb.ways, false, "dtlb"},
         {&mem->stlb, core->stlb.entries, core->stlb.ways, false, "stlb"},
@@ -43,7 +42,8 @@ static int caches__init(struct memory *mem, const struct core *core, struct stat
             return -1;
     }
     mem->l1d_start = calloc(core->l1d.size_bytes / 64, sizeof *mem->l1d_start);
-    mem->outstanding = calloc(1, sizeof *mem->outstanding);
+    if (mem->shared)
+        mem->outstanding = calloc(1, sizeof *mem->outstanding);
     if (mem->l1d_start == NULL || mem->outstanding == NULL)
         return status__fail(st, "core %s: no memory for the cache model; use smaller caches", core->name);
     return 0;
@@ -58,7 +58,6 @@ static int pools__init(struct memory *mem, const struct core *core, struct statu
     } table[] = {
         {&mem->lfb, core->lfb_entries, "lfb_entries"},
         {&mem->sq, core->sq_entries, "sq_entries"},
-        {&mem->controller, core->mem_queue_entries, "mem_queue_entries"},
         {&mem->walkers, core->page_walkers, "page_walkers"},
     };
 
@@ -73,29 +72,40 @@ static int pools__init(struct memory *mem, const struct core *core, struct statu
 
 static int latencies__init(struct memory *mem, const struct core *core, struct status *st)
 {
-    double dram_cyc = core->dram_lat_ns * core->freq_ghz;
-
     if (core->l1d.lat_cyc == 0 || core->l2.lat_cyc <= core->l1d.lat_cyc ||
-        core->l3.lat_cyc <= core->l2.lat_cyc || dram_cyc < core->l3.lat_cyc + 1.0 || dram_cyc > 1e6)
+        core->l3.lat_cyc <= core->l2.lat_cyc)
         return status__fail(st,
-                            "core %s: latencies of l1d (%u), l2 (%u), l3 (%u) and DRAM (%.0f cycles) must "
-                            "rise from level to level",
-                            core->name, core->l1d.lat_cyc, core->l2.lat_cyc, core->l3.lat_cyc, dram_cyc);
-    if (core->l2_l1_bytes_cyc == 0 || core->l3_l2_bytes_cyc == 0 || core->dram_bandwidth_gbs < 0.01)
-        return status__fail(st,
-                            "core %s: l2_l1_bytes_cyc, l3_l2_bytes_cyc and dram_bandwidth_gbs must be "
-                            "above 0",
-                            core->name);
+                            "core %s: latencies of l1d (%u), l2 (%u) and l3 (%u) must rise from level to "
+                            "level",
+                            core->name, core->l1d.lat_cyc, core->l2.lat_cyc, core->l3.lat_cyc);
+    if (core->l2_l1_bytes_cyc == 0 || core->l3_l2_bytes_cyc == 0)
+        return status__fail(st, "core %s: l2_l1_bytes_cyc and l3_l2_bytes_cyc must be above 0", core->name);
     mem->base_lat = core->l1d.lat_cyc;
     mem->l2_lat = core->l2.lat_cyc;
     mem->l3_lat = core->l3.lat_cyc;
-    mem->dram_after_l3_cyc = (uint32_t)(dram_cyc + 0.5) - core->l3.lat_cyc;
     mem->stlb_hit_cyc = core->stlb_hit_cyc;
     mem->split_load_cyc = core->split_load_cyc;
     mem->split_page_cyc = core->split_page_cyc;
     lane__init(&mem->l2_lane, 64.0 / (L2_SUSTAINED * core->l2_l1_bytes_cyc));
     lane__init(&mem->l3_lane, 64.0 / (L3_SUSTAINED * core->l3_l2_bytes_cyc));
-    lane__init(&mem->dram_lane, 64.0 * core->freq_ghz / core->dram_bandwidth_gbs);
+    return 0;
+}
+
+static int uncore__join(struct memory *mem, const struct core *core, const struct memory_options *opt,
+                        struct status *st)
+{
+    mem->shared = opt->uncore != NULL;
+    mem->uncore = mem->shared ? opt->uncore : uncore__new(core, st);
+    if (mem->uncore == NULL)
+        return -1;
+    assert(opt->member < UNCORE_MAX_MEMBERS && mem->uncore->member[opt->member] == NULL);
+    mem->uncore->member[opt->member] = mem;
+    mem->member_key = uncore__member_key(opt->member);
+    mem->starts_at = opt->starts_at;
+    if (mem->shared)
+        mem->uncore->outstanding.slack = UNCORE_SLACK_CYC;
+    else
+        mem->outstanding = &mem->uncore->outstanding;
     return 0;
 }
 
@@ -123,8 +133,8 @@ struct memory *memory__new(const struct core *core, const struct memory_options 
     mem->l2_adjacent = core->prefetch_l2_adjacent && !opt->no_prefetch;
     mem->l2_streamer = core->prefetch_l2_streamer && !opt->no_prefetch;
     mem->l3_inclusive = core->l3_inclusive;
-    if (caches__init(mem, core, st) != 0 || pools__init(mem, core, st) != 0 ||
-        latencies__init(mem, core, st) != 0)
+    if (uncore__join(mem, core, opt, st) != 0 || caches__init(mem, core, st) != 0 ||
+        pools__init(mem, core, st) != 0 || latencies__init(mem, core, st) != 0)
         goto out;
     failed = 0;
 out:
@@ -135,16 +145,28 @@ out:
     return mem;
 }
 
+static void uncore__leave(struct memory *mem)
+{
+    if (!mem->shared) {
+        uncore__free(mem->uncore);
+        return;
+    }
+    free(mem->outstanding);
+    for (unsigned k = 0; k < UNCORE_MAX_MEMBERS; ++k)
+        if (mem->uncore->member[k] == mem)
+            mem->uncore->member[k] = NULL;
+}
+
 void memory__free(struct memory *mem)
 {
     if (mem == NULL)
         return;
-    struct tags *all[] = {&mem->l1i,  &mem->l1d,  &mem->l2,       &mem->l3,       &mem->itlb,
-                          &mem->dtlb, &mem->stlb, &mem->upper[0], &mem->upper[1], &mem->upper[2]};
+    struct tags *all[] = {&mem->l1i,  &mem->l1d,      &mem->l2,       &mem->itlb,    &mem->dtlb,
+                          &mem->stlb, &mem->upper[0], &mem->upper[1], &mem->upper[2]};
     for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
         tags__fini(all[k]);
     free(mem->l1d_start);
-    free(mem->outstanding);
+    uncore__leave(mem);
     free(mem);
 }
 
@@ -285,7 +307,7 @@ static void store__non_temporal(struct memory *mem, uint64_t line, uint64_t t, s
             return;
     mem->wc_line[mem->wc_next++ % WC_LINES] = line;
     uint32_t slot = pool__take(&mem->lfb, t, &start);
-    mem->lfb.free_at[slot] = lane__take(&mem->dram_lane, start + mem->l3_lat);
+    mem->lfb.free_at[slot] = dram__transfer(mem, start + mem->l3_lat);
     hierarchy__drop(mem, line);
     res->lfb_full = start > t;
     res->ready = start;
@@ -406,17 +428,28 @@ void memory__flush_line(struct memory *mem, uint64_t addr, uint64_t now)
 {
     memory__clock(mem, now);
     if (hierarchy__drop(mem, addr & ~(uint64_t)63))
-        lane__take(&mem->dram_lane, now);
+        dram__transfer(mem, now);
 }
 
 unsigned memory__outstanding(const struct memory *mem, uint64_t now)
+{
+    return outstanding__count(&mem->uncore->outstanding, now + mem->starts_at);
+}
+
+unsigned memory__outstanding_own(const struct memory *mem, uint64_t now)
 {
     return outstanding__count(mem->outstanding, now);
 }
 
 uint64_t memory__next_change(const struct memory *mem, uint64_t now)
 {
-    return outstanding__next_change(mem->outstanding, now);
+    uint64_t own = outstanding__next_change(mem->outstanding, now);
+
+    if (!mem->shared)
+        return own;
+    uint64_t all = outstanding__next_change(&mem->uncore->outstanding, now + mem->starts_at);
+    uint64_t here = all == UINT64_MAX ? all : all - mem->starts_at;
+    return here < own ? here : own;
 }
 
 void memory__counts(const struct memory *mem, struct memory_counts *counts)

@@ -59,7 +59,7 @@ void outstanding__add(struct outstanding *o, uint64_t from, uint64_t until, uint
     if (o->n == OUTSTANDING_MAX) {
         uint32_t kept = 0;
         for (uint32_t k = 0; k < o->n; ++k)
-            if (o->request[k].until > now)
+            if (o->request[k].until + o->slack > now)
                 o->request[kept++] = o->request[k];
         o->n = kept;
     }
@@ -83,12 +83,12 @@ static void outstanding__refresh(struct outstanding *o, uint64_t now)
     for (uint32_t k = 0; k < o->n; ++k) {
         uint64_t from = o->request[k].from;
         uint64_t until = o->request[k].until;
-        if (until <= now)
+        if (until + o->slack <= now)
             continue;
         o->request[kept++] = o->request[k];
-        o->count += from <= now;
+        o->count += from <= now && now < until;
         uint64_t change = from > now ? from : until;
-        if (change < o->known_until)
+        if (change > now && change < o->known_until)
             o->known_until = change;
     }
     o->n = kept;

@@ -77,6 +77,7 @@ struct outstanding {
         uint64_t from, until;
     } request[OUTSTANDING_MAX];
     uint32_t n;
+    uint64_t slack; /* questions may go back in time by so much */
     /* answer for all times in [known_from, known_until) */
     uint64_t known_from, known_until;
     uint32_t count;

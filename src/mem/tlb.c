@@ -3,13 +3,15 @@
  * through the caches (ME-7). Pages are 4 KiB; tables are made up from the virtual address. */
 #include "mem/mem.h"
 
-enum { PAGE_KEY_SHIFT = 6, WALK_FIXED_CYC = 5 };
+enum { PAGE_KEY_SHIFT = 6, WALK_FIXED_CYC = 5, PAGE_NUMBER_BITS = 36 };
 
 /* Address of the entry of `page` in its table of `level` (0: page table). Entries of neighbouring
  * pages share a line as they do in reality; user addresses never come near. */
 static uint64_t walk__entry(uint64_t page, unsigned level)
 {
-    return ((uint64_t)0x80 + level) << 56 | (page >> (9 * level)) << 3;
+    uint64_t walked = page & (((uint64_t)1 << PAGE_NUMBER_BITS) - 1); /* of an address of 48 bits */
+
+    return ((uint64_t)0x80 + level) << 56 | (walked >> (9 * level)) << 3;
 }
 
 /* How many tables must be read: the paging-structure caches know the upper ones. */

@@ -20,7 +20,7 @@ static struct reason load_reason(const struct pipe *p, const struct duop *u)
     case MEM_L3:
         return (struct reason){STALL_BE_L3, WAIT_L3};
     case MEM_DRAM: /* ME-6: many requests under way, or waiting longer than when idle */
-        if (p->mem_outstanding >= p->core->mem_bandwidth_requests ||
+        if (p->own_outstanding >= p->core->mem_bandwidth_requests ||
             u->done_at - p->now > p->level_cyc[MEM_DRAM])
             return (struct reason){STALL_BE_DRAM_BANDWIDTH, WAIT_DRAM};
         return (struct reason){STALL_BE_DRAM, WAIT_DRAM};
@@ -167,7 +167,7 @@ void report__finish(struct pipe *p)
     struct cycle_report *c = &p->cur;
     wait_reason(p);
     if (c->stall == STALL_BE_DEPENDENCY && !c->executed && p->pending.l1 > 0)
-        c->stall = p->pending.l3 > 0   ? p->mem_outstanding >= p->core->mem_bandwidth_requests
+        c->stall = p->pending.l3 > 0   ? p->own_outstanding >= p->core->mem_bandwidth_requests
                                              ? STALL_BE_DRAM_BANDWIDTH
                                              : STALL_BE_DRAM
                    : p->pending.l2 > 0 ? STALL_BE_L3
@@ -189,7 +189,9 @@ void report__finish(struct pipe *p)
         if (p->now >= p->mem_change_at) {
             unsigned n = memory__outstanding(p->memory, (uint64_t)p->now);
             uint64_t next = memory__next_change(p->memory, (uint64_t)p->now);
+            unsigned own = memory__outstanding_own(p->memory, (uint64_t)p->now);
             p->mem_outstanding = n > 255 ? 255 : (uint8_t)n;
+            p->own_outstanding = own > 255 ? 255 : (uint8_t)own;
             p->mem_change_at = next > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)next;
         }
         c->mem_outstanding = p->mem_outstanding;

@@ -370,7 +370,7 @@ struct pipe {
     int32_t prf_int_free, prf_vec_free;
     struct pending_loads pending;
     uint64_t pending_used[WHEEL_WORDS];
-    uint8_t mem_outstanding;
+    uint8_t mem_outstanding, own_outstanding;
     int64_t mem_change_at;
 
     /* retire.c */
