@@ -6,6 +6,7 @@
 #define FATHOM_MEMORY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct core;
@@ -48,6 +49,9 @@ struct memory_options {
 enum { UNCORE_MAX_MEMBERS = 16, UNCORE_SLACK_CYC = 256 };
 struct uncore *uncore__new(const struct core *core, struct status *st);
 void uncore__free(struct uncore *uncore);
+/* Memory that they take: a memory without its uncore, an uncore. */
+size_t memory__bytes(const struct core *core);
+size_t uncore__bytes(const struct core *core);
 
 struct memory *memory__new(const struct core *core, const struct memory_options *opt, struct status *st);
 void memory__free(struct memory *mem);

@@ -4,6 +4,7 @@
 #define FATHOM_PIPE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "fathom/report.h"
@@ -63,6 +64,8 @@ struct pipe_config {
 
 struct pipe *pipe__new(const struct pipe_config *config, struct status *st);
 void pipe__free(struct pipe *pipe);
+/* Memory that a pipeline for programs takes. */
+size_t pipe__bytes(const struct core *core);
 /* Ready for another run of the same kind (endless or not), keeping its memory. */
 void pipe__reset(struct pipe *pipe, const struct pipe_config *config);
 
@@ -72,6 +75,12 @@ void pipe__reset(struct pipe *pipe, const struct pipe_config *config);
  * 0 when stopped, -1 on failure of the source. All reports up to then have been consumed.
  */
 int pipe__run(struct pipe *pipe, uint64_t max_cycles, bool (*stop)(void *), void *arg);
+
+/*
+ * pipe__run in small pieces: what was reported last may wait until there is more of it. To have it consumed:
+ * pipe__run for 0 cycles.
+ */
+int pipe__advance(struct pipe *pipe, uint64_t max_cycles);
 
 uint64_t pipe__cycles(const struct pipe *pipe);
 uint64_t pipe__instructions(const struct pipe *pipe);

@@ -4,6 +4,7 @@
 #define FATHOM_PREDICT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "fathom/insn.h"
@@ -29,6 +30,8 @@ struct branch {
 
 struct predictor *predictor__new(const struct core *core, struct status *st);
 void predictor__free(struct predictor *p);
+/* Memory that a predictor takes. */
+size_t predictor__bytes(const struct core *core);
 
 /*
  * Predicts `b` on the correct path, learns the real outcome and leaves histories and the return stack

@@ -78,6 +78,14 @@ struct profile_core { /* the same execution on another core */
     uint64_t n_unknown; /* instructions that got a default recipe */
     struct profile_tree tree;
 };
+struct profile_copy {   /* one of several copies on cores with a common L3 and memory */
+    char *name;         /* "alone", then "1", "2", ... */
+    bool alone;         /* beside them, on a chip of its own: not part of any sum */
+    uint64_t starts_at; /* cycles after the first */
+    uint64_t instructions, cycles;
+    double slowdown; /* its cycles per instruction in terms of those alone; NAN: not known */
+    struct profile_tree tree;
+};
 
 struct profile {
     char *version;   /* of fathom */
@@ -113,9 +121,15 @@ struct profile {
     size_t n_ideal;
     struct profile_core *core_result; /* as asked for */
     size_t n_core_results;
+    struct profile_copy *copy; /* the one alone first; then everything above is the sum over the others */
+    size_t n_copies;           /* rows, 0 unless asked for */
     struct profile_pair *host; /* whatever may differ between machines and runs: time, speed, host name */
     size_t n_host;
 };
+
+/* Instructions a cycle of all copies together in terms of one alone: the sum of 1 / slowdown. NAN: not known.
+ */
+double profile__throughput(const struct profile *profile);
 
 struct profile *profile__new(void);
 void profile__free(struct profile *profile);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/copies.h"
 #include "cmd/options.h"
 #include "cmd/simulate.h"
 #include "fathom/profile.h"
@@ -35,6 +36,7 @@ static const char usage_text[] =
     "      --ideal LIST          what would be gained without: any of l1 l2 l3 memory tlb branch icache\n"
     "                            frontend ports window, alone and together\n"
     "      --compare-cores LIST  the same execution on other cores too, side by side\n"
+    "      --copies N            N copies on N cores that share L3 and memory, and one alone to compare\n"
     "  -q, --quiet               no report and no progress, only the files\n"
     "  -h, --help                this text\n"
     "\n"
@@ -43,12 +45,13 @@ static const char usage_text[] =
     "  fathom run --core hsw --set rob_entries=512 -- ./app\n"
     "  fathom run --ideal memory,branch -- ./app what would a perfect memory, perfect prediction bring?\n"
     "  fathom run --core ivb --compare-cores hsw,skl -- ./app\n"
+    "  fathom run --core ivb --copies 4 -- ./app does it scale, and what stops it?\n"
     "  fathom run -q -o new.fathom -- gzip -c file >file.gz; fathom report new.fathom --all\n"
     "\n"
     "Exit status: the program's; 125 if fathom itself fails, 126 or 127 if the program cannot be run or\n"
     "is not found, 128 + N if signal N ended it.\n";
 
-enum { OPT_SET = 256, OPT_JSON, OPT_COMPARE, OPT_IDEAL, OPT_COMPARE_CORES, OPT_METRICS };
+enum { OPT_SET = 256, OPT_JSON, OPT_COMPARE, OPT_IDEAL, OPT_COMPARE_CORES, OPT_METRICS, OPT_COPIES };
 
 static const struct option long_options[] = {
     {"core", required_argument, NULL, 'c'},
@@ -61,6 +64,7 @@ static const struct option long_options[] = {
     {"metrics", required_argument, NULL, OPT_METRICS},
     {"ideal", required_argument, NULL, OPT_IDEAL},
     {"compare-cores", required_argument, NULL, OPT_COMPARE_CORES},
+    {"copies", required_argument, NULL, OPT_COPIES},
     {"quiet", no_argument, NULL, 'q'},
     {"max-instructions", required_argument, NULL, 'n'},
     {"help", no_argument, NULL, 'h'},
@@ -72,7 +76,7 @@ struct run_options {
     struct text_options text;
     struct ideal_list ideal;
     const char *output, *json, *compare_cores, *metrics;
-    uint64_t max_instructions;
+    uint64_t max_instructions, n_copies;
     bool quiet, help;
 };
 
@@ -126,6 +130,11 @@ static int parse(int argc, char **argv, struct run_options *o)
                 return options__usage_error("run", "--compare-cores twice; give all cores in one list");
             o->compare_cores = optarg;
             break;
+        case OPT_COPIES:
+            if (!text__to_u64(optarg, &o->n_copies) || o->n_copies < 1 || o->n_copies > COPIES_MAX)
+                return options__usage_error("run", "--copies needs a number from 1 to %d, not '%s'",
+                                            COPIES_MAX, optarg);
+            break;
         case 'q':
             o->quiet = true;
             break;
@@ -136,6 +145,9 @@ static int parse(int argc, char **argv, struct run_options *o)
             return options__usage_error("run", "see the line above");
         }
     }
+    if (o->n_copies && (o->ideal.n || o->compare_cores))
+        return options__usage_error("run", "--copies cannot be combined with %s; ask for one in each run",
+                                    o->ideal.n ? "--ideal" : "--compare-cores");
     if (optind >= argc)
         return options__usage_error("run", "which program? Give it after the options: fathom run -- ./app");
     return 0;
@@ -290,6 +302,7 @@ int cmd_run(int argc, char **argv)
     so.max_instructions = o.max_instructions;
     so.quiet = o.quiet;
     so.metrics = o.metrics;
+    so.n_copies = (unsigned)o.n_copies;
     rc = EXIT_CODE_TOOL;
     if (core_options__load(&o.core, &so.core, &st))
         goto fail;

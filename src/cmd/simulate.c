@@ -11,6 +11,7 @@
 
 #include "base/progress.h"
 #include "base/text.h"
+#include "cmd/copies.h"
 #include "cmd/lane.h"
 #include "fathom/account.h"
 #include "fathom/memory.h"
@@ -31,7 +32,9 @@ struct simulation {
     struct memory *memory;
     struct predictor *predictor;
     struct pipe *pipe;
-    struct lanes lanes; /* unused without a plan */
+    struct lanes lanes;          /* unused without a plan */
+    struct copies copies;        /* instead of memory, predictor and pipe; unused unless asked for */
+    const struct pipe *reported; /* whose progress is shown */
     struct truth truth;
     struct tip tip;
     struct pmu pmu;
@@ -66,13 +69,13 @@ static bool should_stop_at(void *arg, const struct pipe *pipe)
 {
     struct simulation *s = arg;
     if (s->opt->max_instructions && pipe__instructions(pipe) >= s->opt->max_instructions) {
-        s->limited |= pipe == s->pipe;
+        s->limited |= pipe == s->reported;
         return true;
     }
     if (progress__due(&s->progress)) {
-        double seconds = progress__seconds(&s->progress), n = (double)pipe__instructions(s->pipe);
+        double seconds = progress__seconds(&s->progress), n = (double)pipe__instructions(s->reported);
         progress__show(&s->progress, "simulating %s: %.1f M instructions, IPC %.2f, %.1f M instructions/s",
-                       s->opt->core.name, n / 1e6, n / (double)pipe__cycles(s->pipe), n / 1e6 / seconds);
+                       s->opt->core.name, n / 1e6, n / (double)pipe__cycles(s->reported), n / 1e6 / seconds);
     }
     return interrupted != 0;
 }
@@ -85,13 +88,51 @@ static bool should_stop(void *arg)
 
 /* --- setting up and running ------------------------------------------------------------------- */
 
-static int set_up(struct simulation *s, struct status *st)
+static int set_up_core(struct simulation *s, struct status *st)
 {
     const struct core *core = &s->opt->core;
     struct memory_options mo = {0};
 
-    if (!(s->isa = isa__open(core, st)) || !(s->memory = memory__new(core, &mo, st)) ||
-        !(s->predictor = predictor__new(core, st)) || !(s->metrics = metrics__builtin("topdown-generic", st)))
+    if (!(s->memory = memory__new(core, &mo, st)) || !(s->predictor = predictor__new(core, st)))
+        return -1;
+    if (!lane_plan__is_empty(&s->opt->beside)) {
+        if (lanes__init(&s->lanes, &s->opt->beside, core, s->source, s->isa, st))
+            return -1;
+        s->source = lanes__source(&s->lanes);
+    }
+    struct pipe_config pc = {
+        .core = core,
+        .isa = s->isa,
+        .source = s->source,
+        .memory = s->memory,
+        .predictor = s->predictor,
+        .listener = {&s->truth.listener, &s->tip.listener, &s->pmu.listener, &s->stack.listener},
+        .n_listeners = 4,
+    };
+    if (!(s->pipe = pipe__new(&pc, st)))
+        return -1;
+    s->reported = s->pipe;
+    return 0;
+}
+
+static int set_up_copies(struct simulation *s, struct status *st)
+{
+    struct listener *const total[] = {&s->truth.listener, &s->tip.listener, &s->pmu.listener,
+                                      &s->stack.listener, NULL};
+
+    if (copies__init(&s->copies, s->opt->n_copies, &s->opt->core, s->source, s->isa, total, st))
+        return -1;
+    s->reported = s->copies.copy[0].pipe;
+    return 0;
+}
+
+static int set_up(struct simulation *s, struct status *st)
+{
+    const struct core *core = &s->opt->core;
+
+    if (s->opt->n_copies && copies__check_memory(core, s->opt->n_copies, st))
+        return -1;
+    if (!(s->isa = isa__open(core, st)) || !(s->metrics = metrics__builtin("topdown-generic", st)))
         return -1;
     if (s->opt->metrics && !(s->user_metrics = metrics__load(s->opt->metrics, st)))
         return -1;
@@ -102,33 +143,20 @@ static int set_up(struct simulation *s, struct status *st)
     if (!(s->program = program__start(&po, st)))
         return -1;
     s->source = program__source(s->program);
-    if (!lane_plan__is_empty(&s->opt->beside)) {
-        if (lanes__init(&s->lanes, &s->opt->beside, core, s->source, s->isa, st))
-            return -1;
-        s->source = lanes__source(&s->lanes);
-    }
     truth__init(&s->truth, core);
     tip__init(&s->tip, core);
     pmu__init(&s->pmu, core);
     cpi_stack__init(&s->stack);
-    struct pipe_config pc = {
-        .core = core,
-        .isa = s->isa,
-        .source = s->source,
-        .memory = s->memory,
-        .predictor = s->predictor,
-        .listener = {&s->truth.listener, &s->tip.listener, &s->pmu.listener, &s->stack.listener},
-        .n_listeners = 4,
-    };
-    return (s->pipe = pipe__new(&pc, st)) ? 0 : -1;
+    return s->opt->n_copies ? set_up_copies(s, st) : set_up_core(s, st);
 }
 
 static void run(struct simulation *s)
 {
     interrupt_target = s->program;
     catch_interrupts(true);
-    int rc = s->lanes.n ? lanes__run(&s->lanes, s->pipe, should_stop_at, s)
-                        : pipe__run(s->pipe, UINT64_MAX, should_stop, s);
+    int rc = s->copies.n  ? copies__run(&s->copies, should_stop_at, s)
+             : s->lanes.n ? lanes__run(&s->lanes, s->pipe, should_stop_at, s)
+                          : pipe__run(s->pipe, UINT64_MAX, should_stop, s);
     s->failed = rc < 0;
     if (rc == 0)
         program__cancel(s->program);
@@ -206,7 +234,10 @@ static void add_totals(struct profile *p, const struct simulation *s)
 static void add_events(struct profile *p, const struct simulation *s)
 {
     struct memory_counts m;
-    memory__counts(s->memory, &m);
+    if (s->copies.n)
+        copies__counts(&s->copies, &m);
+    else
+        memory__counts(s->memory, &m);
     const struct profile_event caches[] = {
         {"Memory.Loads", m.loads},
         {"Memory.Stores", m.stores},
@@ -352,6 +383,9 @@ static const char *failure(const struct simulation *s)
     if (s->lanes.tee && tee__out_of_memory(s->lanes.tee))
         return "not enough memory to simulate several cores at once; ask for fewer with --ideal and "
                "--compare-cores";
+    if (s->copies.n && tee__out_of_memory(s->copies.tee))
+        return "not enough memory for what the first copy has executed and the last not; ask for fewer with "
+               "--copies";
     return s->end.why[0] ? s->end.why : program__error(s->program);
 }
 
@@ -410,7 +444,8 @@ static struct profile *build_profile(struct simulation *s, struct status *st)
     profile__symbolize(p, map, n_map);
     add_unknown(p, s);
     add_nondeterminism(p, s);
-    if (s->lanes.n && lanes__report(&s->lanes, &s->opt->core, &s->truth, p, st)) {
+    if ((s->lanes.n && lanes__report(&s->lanes, &s->opt->core, &s->truth, p, st)) ||
+        (s->copies.n && copies__report(&s->copies, &s->opt->core, p, st))) {
         profile__free(p);
         return NULL;
     }
@@ -446,6 +481,7 @@ struct profile *simulate__program(const struct simulate_options *opt, struct sta
 out:
     pipe__free(s->pipe);
     lanes__free(&s->lanes);
+    copies__free(&s->copies);
     program__free(s->program);
     predictor__free(s->predictor);
     memory__free(s->memory);

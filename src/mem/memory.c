@@ -145,6 +145,18 @@ out:
     return mem;
 }
 
+size_t memory__bytes(const struct core *core)
+{
+    return sizeof(struct memory) + sizeof(struct outstanding) +
+           core->l1d.size_bytes / 64 * sizeof(uint64_t) + /* l1d_start */
+           tags__bytes(core->l1i.size_bytes / 64, core->l1i.ways) +
+           tags__bytes(core->l1d.size_bytes / 64, core->l1d.ways) +
+           tags__bytes(core->l2.size_bytes / 64, core->l2.ways) +
+           tags__bytes(core->itlb.entries, core->itlb.ways) +
+           tags__bytes(core->dtlb.entries, core->dtlb.ways) +
+           tags__bytes(core->stlb.entries, core->stlb.ways);
+}
+
 static void uncore__leave(struct memory *mem)
 {
     if (!mem->shared) {

@@ -42,6 +42,11 @@ struct tags {
 int tags__init(struct tags *t, uint64_t n_entries, uint32_t ways, bool hashed, const char *what,
                struct status *st);
 void tags__fini(struct tags *t);
+/* Memory that it takes, besides struct tags. */
+static inline uint64_t tags__bytes(uint64_t n_entries, uint32_t ways)
+{
+    return n_entries * 2 * sizeof(uint64_t) + n_entries / (ways ? ways : 1) * sizeof(uint64_t);
+}
 
 static inline uint32_t tags__set(const struct tags *t, uint64_t key)
 {

@@ -60,6 +60,11 @@ void uncore__free(struct uncore *uncore)
     free(uncore);
 }
 
+size_t uncore__bytes(const struct core *core)
+{
+    return sizeof(struct uncore) + tags__bytes(core->l3.size_bytes / 64, core->l3.ways);
+}
+
 uint64_t uncore__read(struct uncore *uncore, uint64_t t, uint64_t now)
 {
     uint64_t begin;

@@ -14,13 +14,28 @@ enum {
     STUCK_CYCLES = 1 << 22
 };
 
+/* A retiring instruction's entry must still be there: two for each pair from fetch to the ROB's head. */
+static uint64_t program_fetched(const struct core *core)
+{
+    uint64_t n = PROGRAM_FETCHED;
+
+    while (n < 2 * (core->rob_entries + core->idq_entries + 2 * core->iq_entries) + 128)
+        n *= 2;
+    return n;
+}
+
+size_t pipe__bytes(const struct core *core)
+{
+    const struct pipe *p = NULL; /* for the sizes alone */
+
+    return sizeof *p + sizeof *p->buffer + program_fetched(core) * (sizeof *p->fetched + sizeof *p->wrong) +
+           (size_t)core->dsb_sets * core->dsb_ways * sizeof *p->dsb + 4096 * sizeof *p->uncacheable +
+           FORMS * sizeof *p->tp_free_at + WHEEL * sizeof *p->pending_change;
+}
+
 static void size_rings(struct pipe *p)
 {
-    /* a retiring instruction's entry must still be there: two for each pair from fetch to the ROB's head */
-    uint64_t program = PROGRAM_FETCHED;
-    while (program < 2 * (p->core->rob_entries + p->core->idq_entries + 2 * p->core->iq_entries) + 128)
-        program *= 2;
-    p->fetched_mask = (p->endless ? ENDLESS_FETCHED : program) - 1;
+    p->fetched_mask = (p->endless ? ENDLESS_FETCHED : program_fetched(p->core)) - 1;
     p->dsb_sets = p->endless ? ENDLESS_DSB_SETS : p->core->dsb_sets;
     p->dsb_records = p->core->dsb_ways;
 }
@@ -217,11 +232,11 @@ static void cycle(struct pipe *p)
     report__finish(p);
 }
 
-int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *arg)
+static int run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *arg)
 {
     const int64_t end = max_cycles > INT64_MAX / 2 ? INT64_MAX / 2 : p->now + (int64_t)max_cycles;
-    int result = 0;
 
+    p->mem_change_at = p->now; /* others at the controller may have sent requests meanwhile */
     while (p->now < end) {
         cycle(p);
         int64_t next = p->now + 1;
@@ -240,16 +255,25 @@ int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *a
         if (p->n_reports == REPORT_BATCH) {
             report__send(p);
             if (stop && stop(arg))
-                goto out;
+                return 0;
         }
-        if (drained(p)) {
-            result = p->failed ? -1 : 1;
-            goto out;
-        }
+        if (drained(p))
+            return p->failed ? -1 : 1;
     }
-out:
+    return 0;
+}
+
+int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *arg)
+{
+    int result = run(p, max_cycles, stop, arg);
+
     report__send(p);
     return result;
+}
+
+int pipe__advance(struct pipe *p, uint64_t max_cycles)
+{
+    return run(p, max_cycles, NULL, NULL);
 }
 
 uint64_t pipe__cycles(const struct pipe *p)

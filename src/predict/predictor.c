@@ -124,6 +124,17 @@ void predictor__free(struct predictor *p)
     free(p);
 }
 
+size_t predictor__bytes(const struct core *core)
+{
+    const struct predictor *p = NULL; /* for the sizes alone */
+
+    return sizeof *p + ((size_t)1 << core->bimodal_log2) +
+           ((size_t)core->tage_tables << core->tage_log2) * sizeof *p->tage.entry +
+           ((size_t)core->ittage_tables << core->ittage_log2) * sizeof *p->ittage.entry +
+           core->loop_predictor_entries * sizeof *p->loop.entry +
+           ((size_t)core->btb_entries + core->btb_fast_entries) * sizeof *p->main.addr;
+}
+
 static bool is_direct(unsigned kind)
 {
     return kind == BRANCH_COND || kind == BRANCH_JUMP || kind == BRANCH_CALL;

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fathom/profile.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct profile *profile__new(void)
 {
     return calloc(1, sizeof(struct profile));
+}
+
+double profile__throughput(const struct profile *profile)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < profile->n_copies; i++)
+        if (!profile->copy[i].alone)
+            sum += 1 / profile->copy[i].slowdown;
+    return profile->n_copies ? sum : (double)NAN;
 }
 
 static void free_tree(struct profile_tree *tree)
@@ -41,6 +52,11 @@ static void free_what_ifs(struct profile *profile)
         free_tree(&profile->core_result[i].tree);
     }
     free(profile->core_result);
+    for (size_t i = 0; i < profile->n_copies; i++) {
+        free(profile->copy[i].name);
+        free_tree(&profile->copy[i].tree);
+    }
+    free(profile->copy);
 }
 
 static void free_stacks(struct profile *profile)

@@ -106,6 +106,30 @@ static void cores(struct json_writer *json, const struct profile *profile)
     json__array_end(json);
 }
 
+static void copies(struct json_writer *json, const struct profile *profile)
+{
+    json__key(json, "copies");
+    json__object_begin(json);
+    json__key_double(json, "throughput", profile__throughput(profile));
+    json__key(json, "rows");
+    json__array_begin(json);
+    for (size_t i = 0; i < profile->n_copies; i++) {
+        const struct profile_copy *row = &profile->copy[i];
+        json__object_begin(json);
+        json__key_string(json, "name", row->name);
+        json__key_bool(json, "alone", row->alone);
+        json__key_uint(json, "starts_at", row->starts_at);
+        json__key_uint(json, "instructions", row->instructions);
+        json__key_uint(json, "cycles", row->cycles);
+        json__key_double(json, "ipc", weight__ratio((double)row->instructions, (double)row->cycles));
+        json__key_double(json, "slowdown", row->slowdown);
+        one_tree(json, &row->tree);
+        json__object_end(json);
+    }
+    json__array_end(json);
+    json__object_end(json);
+}
+
 static void one_stack(struct json_writer *json, const struct profile_stack *stack)
 {
     json__key(json, or_empty(stack->name));
@@ -269,6 +293,8 @@ void view__json(const struct profile *profile, FILE *out)
         ideals(&json, profile);
     if (profile->n_core_results)
         cores(&json, profile);
+    if (profile->n_copies)
+        copies(&json, profile);
     functions(&json, profile);
     modules(&json, profile);
     places(&json, profile);
