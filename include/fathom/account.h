@@ -18,7 +18,8 @@ struct truth {
     uint32_t width;
     uint64_t cycles, slots;
     uint64_t retired, retired_ms;        /* slots of uops that retired */
-    uint64_t squashed, squashed_clear;   /* slots of uops that were thrown away */
+    uint64_t squashed[FLUSH_KINDS];      /* slots of uops that were thrown away */
+    uint64_t blocked[FLUSH_KINDS];       /* of `empty`: slots in which the allocator recovered */
     uint64_t in_flight;                  /* issued, neither retired nor squashed yet */
     uint64_t empty[STALL_COUNT];         /* slots by cause */
     uint64_t empty_latency[STALL_COUNT]; /* of those, in cycles without any issue (front end: latency) */

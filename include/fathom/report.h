@@ -92,6 +92,21 @@ enum wait {
     WAIT_COUNT
 };
 
+/* Why uops were thrown away and the allocator recovers: what the oldest surviving instruction did. */
+enum flush_kind {
+    FLUSH_NONE,
+    /* mispredicted branches */
+    FLUSH_CONDITIONAL, /* Jcc, LOOP, JRCXZ */
+    FLUSH_INDIRECT,    /* wrong target: through a register or memory, or a direct branch that was rewritten */
+    FLUSH_RETURN,
+    /* machine clears */
+    FLUSH_MEMORY_ORDERING, /* a load passed an older store it depends on (EX-20) */
+    FLUSH_SELF_MODIFYING,  /* a store to a line that was fetched as code (ME-15) */
+    FLUSH_OTHER,           /* none of them is modelled */
+    FLUSH_KINDS
+};
+#define FLUSH_IS_CLEAR(k) ((k) >= FLUSH_MEMORY_ORDERING)
+
 enum fetch_source { FETCH_NONE, FETCH_MITE, FETCH_DSB, FETCH_LSD, FETCH_MS };
 
 enum report_flag {
@@ -117,7 +132,6 @@ struct cycle_report {
     uint32_t wait_site;  /* instruction the core waits for when nothing retired (TIP) */
     uint32_t retired_site[REPORT_RETIRE_MAX]; /* site of each retired fused uop; `retired` are valid */
     uint16_t squashed;                        /* issued uops thrown away in this cycle */
-    uint16_t squash_clear;                    /* of those, by machine clears */
     uint8_t issued;                           /* 0..issue width */
     uint8_t retired;                          /* 0..retire width */
     uint8_t retired_ms;                       /* of those, from the microcode sequencer */
@@ -134,11 +148,12 @@ struct cycle_report {
     uint8_t flags;                            /* enum report_flag */
     uint8_t mispredicts;                      /* mispredicted branches retired */
     uint8_t branches;                         /* branches retired */
-    uint8_t clears;                           /* machine clears */
+    uint8_t clears;                           /* machine clears: 0 or 1 */
     uint8_t loads_pending;                    /* loads dispatched and not complete (255 at most) */
     uint8_t l1_miss_pending;                  /* of those, demand loads known to have missed L1 */
     uint8_t l2_miss_pending;
     uint8_t l3_miss_pending;
+    uint8_t flush_kind; /* enum flush_kind of `squashed` and of slots blocked by recovery, else FLUSH_NONE */
     uint8_t mem_outstanding;  /* requests at the memory controller */
     uint8_t load_level[5];    /* retired load uops by enum mem_level */
     uint8_t retired_high;     /* sites in retired_site whose instruction ended: bit k = its last uop */

@@ -62,13 +62,23 @@ static void squash_frontend(struct pipe *p, uint64_t first)
     p->lsd_hash = 0;
 }
 
+/* A direct branch is mispredicted only if it was rewritten: then its target is what was wrong. */
+static uint8_t mispredict_kind(const struct insn *branch)
+{
+    if (branch->branch == BRANCH_RET)
+        return FLUSH_RETURN;
+    return branch->branch == BRANCH_COND ? FLUSH_CONDITIONAL : FLUSH_INDIRECT;
+}
+
 void flush__step(struct pipe *p)
 {
     if (p->now < p->flush_at)
         return;
     p->flush_at = CYCLE_NEVER;
     assert(p->on_wrong_path); /* I6 */
-    p->recovery_site = pipe__fetched(p, p->saved_fetched - 1)->site;
+    const struct fetched *branch = pipe__fetched(p, p->saved_fetched - 1);
+    p->recovery_site = branch->site;
+    p->recovery_kind = p->cur.flush_kind = mispredict_kind(branch->insn);
     squash_uops(p, p->saved_uop_tail);
     squash_rob(p, false);
     squash_frontend(p, p->saved_fetched);
@@ -79,7 +89,6 @@ void flush__step(struct pipe *p)
     p->resume_at = p->now + 1 + (int64_t)p->core->resteer_cyc; /* BP-6 */
     p->blocked_until = p->now + (int64_t)p->core->recovery_cyc;
     p->resteer = STALL_FE_RESTEER_MISPREDICT;
-    p->recovery_clear = false;
 }
 
 /* BP-7: the oldest instruction is wrong. It and everything younger goes; everything older has retired, so
@@ -91,13 +100,14 @@ void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
 
     execute__learn(p, pipe__uop(p, e->first_uop));
     p->recovery_site = e->site;
-    p->recovery_clear = true;
+    p->recovery_kind = p->cur.flush_kind = FLUSH_MEMORY_ORDERING;
+    if (STALL_IS_RECOVERY(p->cur.stall)) /* from a misprediction: one kind a cycle */
+        p->cur.stall = STALL_RECOVERY_CLEAR;
     p->step_next = f->next_step - (f->flags & F_PAIR ? 2 : 1);
     p->stack = f->stack;
     squash_uops(p, e->first_uop);
     squash_rob(p, true);
     squash_frontend(p, index);
-    p->cur.squash_clear = p->cur.squashed;
     p->cur.clears++;
     p->uop_head = p->uop_tail;
     p->edge_head = p->edge_tail;

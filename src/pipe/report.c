@@ -115,7 +115,8 @@ void report__stall(struct pipe *p, unsigned issued, uint8_t resource)
 {
     struct cycle_report *c = &p->cur;
     if (p->now < p->blocked_until) {
-        c->stall = p->recovery_clear ? STALL_RECOVERY_CLEAR : STALL_RECOVERY_MISPREDICT;
+        c->stall = FLUSH_IS_CLEAR(p->recovery_kind) ? STALL_RECOVERY_CLEAR : STALL_RECOVERY_MISPREDICT;
+        c->flush_kind = p->recovery_kind;
         c->stall_site = p->recovery_site;
     } else if (issued >= p->width) {
         c->stall = STALL_NONE;

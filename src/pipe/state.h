@@ -337,7 +337,7 @@ struct pipe {
     int64_t flush_at;      /* misprediction known; CYCLE_NEVER: none */
     int64_t blocked_until; /* allocator recovers, BP-4 */
     uint32_t recovery_site;
-    bool recovery_clear; /* the last flush was a machine clear */
+    uint8_t recovery_kind; /* enum flush_kind of the last flush */
     struct uop sync_uop, merge_uop[4];
 
     /* schedule.c */

@@ -46,8 +46,24 @@ const struct tree_advice *tree_advice__find(const char *name)
          "make the blamed branches predictable (sort data, hoist conditions) or branch-free (conditional "
          "moves, "
          "masks, tables)"},
+        {"Conditional", 0.05,
+         "make the blamed branches predictable (sort data, hoist conditions) or branch-free (conditional "
+         "moves, masks, tables)"},
+        {"Indirect", 0.05,
+         "the target of a jump or call changes: sort the work by target, test the most frequent target first "
+         "(devirtualise), or use one dispatch for each place it comes from"},
+        {"Return", 0.05,
+         "returns do not match their calls: less deep recursion, no stack switching or return-address tricks "
+         "in hot code"},
         {"Machine Clears", 0.05,
          "remove memory-ordering conflicts, self-modifying code and loads that overtake overlapping stores"},
+        {"Memory Ordering", 0.05,
+         "a load runs ahead of an older store to the same bytes: keep the value in a register, or let the "
+         "store's address be known earlier"},
+        {"Self-Modifying Code", 0.05,
+         "code is written where code runs: keep data and code on different pages, write generated code in "
+         "one go, far from what executes, and call through pointers instead of patching"},
+        {"Other Clears", 0.05, "find the instruction that is blamed for the machine clears"},
         {"In Flight", never, NULL},
         {"Retiring", 0.70,
          "the core is busy with useful work: do less of it (better algorithm, vectorise, fewer "

@@ -36,7 +36,13 @@ enum slot_node {
     NODE_BANDWIDTH_OTHER,
     NODE_BAD_SPECULATION,
     NODE_MISPREDICTS,
+    NODE_CONDITIONAL,
+    NODE_INDIRECT,
+    NODE_RETURN,
     NODE_CLEARS,
+    NODE_MEMORY_ORDERING,
+    NODE_SELF_MODIFYING,
+    NODE_CLEARS_OTHER,
     NODE_IN_FLIGHT,
     NODE_RETIRING,
     NODE_BASE,
@@ -96,7 +102,13 @@ static const struct {
     [NODE_BANDWIDTH_OTHER] = {3, "Other Bandwidth"},
     [NODE_BAD_SPECULATION] = {1, "Bad Speculation"},
     [NODE_MISPREDICTS] = {2, "Branch Mispredicts"},
+    [NODE_CONDITIONAL] = {3, "Conditional"},
+    [NODE_INDIRECT] = {3, "Indirect"},
+    [NODE_RETURN] = {3, "Return"},
     [NODE_CLEARS] = {2, "Machine Clears"},
+    [NODE_MEMORY_ORDERING] = {3, "Memory Ordering"},
+    [NODE_SELF_MODIFYING] = {3, "Self-Modifying Code"},
+    [NODE_CLEARS_OTHER] = {3, "Other Clears"},
     [NODE_IN_FLIGHT] = {2, "In Flight"},
     [NODE_RETIRING] = {1, "Retiring"},
     [NODE_BASE] = {2, "Base"},
@@ -131,12 +143,20 @@ static const struct {
     [NODE_DEPENDENCY] = {3, "Dependency"},
 };
 
-/* The leaf of empty slots in cycles without any issue, and in the others. */
+static const uint8_t slot_node__of_flush[FLUSH_KINDS] = {
+    [FLUSH_CONDITIONAL] = NODE_CONDITIONAL,
+    [FLUSH_INDIRECT] = NODE_INDIRECT,
+    [FLUSH_RETURN] = NODE_RETURN,
+    [FLUSH_MEMORY_ORDERING] = NODE_MEMORY_ORDERING,
+    [FLUSH_SELF_MODIFYING] = NODE_SELF_MODIFYING,
+    [FLUSH_OTHER] = NODE_CLEARS_OTHER,
+};
+
+/* The leaf of empty slots in cycles without any issue, and in the others; those of recovery
+ * are in truth.blocked. */
 static const struct {
     uint8_t latency, bandwidth;
 } slot_node__of_stall[STALL_COUNT] = {
-    [STALL_RECOVERY_MISPREDICT] = {NODE_MISPREDICTS, NODE_MISPREDICTS},
-    [STALL_RECOVERY_CLEAR] = {NODE_CLEARS, NODE_CLEARS},
     [STALL_FE_ICACHE] = {NODE_ICACHE, NODE_BANDWIDTH_OTHER},
     [STALL_FE_ITLB] = {NODE_ITLB, NODE_BANDWIDTH_OTHER},
     [STALL_FE_RESTEER_MISPREDICT] = {NODE_RESTEERS_MISPREDICT, NODE_BANDWIDTH_OTHER},
@@ -191,11 +211,13 @@ static void slot_node__fill(const struct truth *truth, uint64_t slots[NODES])
     for (int n = 0; n < NODES; n++)
         slots[n] = 0;
     for (unsigned s = STALL_NONE + 1; s < STALL_COUNT; s++) {
+        if (STALL_IS_RECOVERY(s))
+            continue;
         slots[slot_node__of_stall[s].latency] += truth->empty_latency[s];
         slots[slot_node__of_stall[s].bandwidth] += truth->empty[s] - truth->empty_latency[s];
     }
-    slots[NODE_MISPREDICTS] += truth->squashed - truth->squashed_clear;
-    slots[NODE_CLEARS] += truth->squashed_clear;
+    for (unsigned k = FLUSH_NONE + 1; k < FLUSH_KINDS; k++)
+        slots[slot_node__of_flush[k]] += truth->squashed[k] + truth->blocked[k];
     slots[NODE_IN_FLIGHT] += truth->in_flight; /* TD-6 */
     slots[NODE_BASE] += truth->retired - truth->retired_ms;
     slots[NODE_MICRO_SEQUENCER] += truth->retired_ms;

@@ -97,16 +97,17 @@ static void test_truth_owns_every_slot(void **state)
     r[2] = report__idle(1, STALL_FE_ICACHE, 9); /* 1 retires, 2 are thrown away */
     report__retire(&r[2], 1, 3);
     r[2].squashed = 2;
-    r[2].squash_clear = 2;
+    r[2].flush_kind = FLUSH_MEMORY_ORDERING;
     r[2].mispredict_site = 3;
     r[3] = report__idle(2, STALL_RECOVERY_CLEAR, REPORT_NO_SITE);
     r[3].mispredict_site = 3;
+    r[3].flush_kind = FLUSH_MEMORY_ORDERING;
     accounts__consume(&a, r, 4);
     assert_int_equal(a.truth.cycles, 14);
     assert_int_equal(a.truth.slots, 56);
     assert_int_equal(a.truth.retired, 1);
-    assert_int_equal(a.truth.squashed, 2);
-    assert_int_equal(a.truth.squashed_clear, 2);
+    assert_int_equal(a.truth.squashed[FLUSH_MEMORY_ORDERING], 2);
+    assert_int_equal(a.truth.blocked[FLUSH_MEMORY_ORDERING], 8);
     assert_int_equal(a.truth.in_flight, 0);
     assert_int_equal(a.truth.empty[STALL_FE_MITE], 1);
     assert_int_equal(a.truth.empty_latency[STALL_FE_MITE], 0);
@@ -162,7 +163,9 @@ static void test_recovery_without_branch_blames_the_stall_site(void **state)
 
     (void)state;
     accounts__init(&a);
+    r.flush_kind = FLUSH_RETURN;
     accounts__consume(&a, &r, 1);
+    assert_int_equal(a.truth.blocked[FLUSH_RETURN], 12);
     assert_int_equal(a.tip.site[6].slots[PLACE_BAD_SPECULATION], 12);
     assert_int_equal(a.pmu.sum[PMU_RECOVERY_BUBBLES], 12);
     assert_int_equal(pmu__read(&a.pmu, PMU_RECOVERY_BUBBLES, 1, 0), 3);
@@ -185,6 +188,7 @@ static void test_pmu_fetch_bubbles_exclude_other_stalls(void **state)
     r[2].resource = RES_ROB;
     r[3] = report__idle(1, STALL_RECOVERY_MISPREDICT, 0);
     r[3].squashed = 1;
+    r[3].flush_kind = FLUSH_CONDITIONAL;
     accounts__consume(&a, r, 4);
     assert_int_equal(a.pmu.sum[PMU_FETCH_BUBBLES], 8 + 3);
     assert_int_equal(pmu__read(&a.pmu, PMU_FETCH_BUBBLES, 4, 0), 2);
@@ -307,6 +311,10 @@ static void test_sums_hold_for_any_reports(void **state)
         r[i].mem_outstanding = (uint8_t)rand_r(&seed);
         r[i].flags = (uint8_t)rand_r(&seed);
         r[i].resource = (uint8_t)(rand_r(&seed) % RES_COUNT);
+        if (STALL_IS_RECOVERY(stall))
+            r[i].flush_kind =
+                (uint8_t)(stall == STALL_RECOVERY_CLEAR ? FLUSH_MEMORY_ORDERING + rand_r(&seed) % 3
+                                                        : FLUSH_CONDITIONAL + rand_r(&seed) % 3);
         if (idle)
             continue;
         r[i].issued = (uint8_t)(rand_r(&seed) % (WIDTH + 1));
@@ -320,6 +328,8 @@ static void test_sums_hold_for_any_reports(void **state)
         r[i].load_level[1] = (uint8_t)(rand_r(&seed) % 3);
         if (rand_r(&seed) % 20 == 0) {
             r[i].squashed = (uint16_t)in_flight;
+            if (!r[i].flush_kind)
+                r[i].flush_kind = (uint8_t)(1 + rand_r(&seed) % (FLUSH_KINDS - 1));
             in_flight = 0;
         }
     }

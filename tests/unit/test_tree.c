@@ -455,8 +455,12 @@ static struct truth truth__made_up(void)
 
     truth.retired = 200;
     truth.retired_ms = 10;
-    truth.squashed = 60;
-    truth.squashed_clear = 20;
+    truth.squashed[FLUSH_INDIRECT] = 40;
+    truth.squashed[FLUSH_MEMORY_ORDERING] = 15;
+    truth.squashed[FLUSH_SELF_MODIFYING] = 5;
+    truth.blocked[FLUSH_CONDITIONAL] = 6;
+    truth.blocked[FLUSH_RETURN] = 4;
+    truth.blocked[FLUSH_SELF_MODIFYING] = 10;
     for (unsigned s = STALL_NONE + 1; s < STALL_COUNT; s++) {
         truth.empty[s] = 10;
         truth.empty_latency[s] = s % 3;
@@ -498,6 +502,9 @@ static void test_exact_tree_adds_up(void **state)
                      find(&tree, "Retiring")->value + find(&tree, "Backend Bound")->value)),
         1000);
     assert_true(find(&tree, "Bad Speculation/Machine Clears")->value == 3); /* 20 squashed, 10 recovery */
+    assert_true(find(&tree, "Bad Speculation/Machine Clears/Self-Modifying Code")->value == 1.5);
+    assert_true(find(&tree, "Bad Speculation/Branch Mispredicts/Indirect")->value == 4);
+    assert_true(find(&tree, "Bad Speculation/Branch Mispredicts/Return")->value == 0.4);
     assert_true(find(&tree, "Retiring/Micro Sequencer")->value == 1);
     assert_true(find(&tree, "Backend Bound/Memory Bound/L3 Bound")->flagged);
     assert_non_null(find(&tree, "Backend Bound/Memory Bound/L3 Bound")->hint);
@@ -514,7 +521,7 @@ static void test_exact_tree_of_cut_short_and_empty_runs(void **state)
     char sentence[100], next[100];
 
     (void)state;
-    truth.squashed -= 40;
+    truth.squashed[FLUSH_INDIRECT] -= 40;
     truth.in_flight += 40;
     assert_int_equal(tree__from_truth(&truth, &core, &tree, &st), 0);
     assert_true(find(&tree, "Bad Speculation/In Flight")->value == 4);
@@ -556,10 +563,10 @@ static void test_verdicts(void **state)
     check_verdict(&busy, "[unknown]", 1, "Retiring 90 %: Base 90 %.");
     even.empty[STALL_BE_PORTS] = 20;
     even.empty[STALL_FE_MITE] = 15;
-    even.squashed = 5;
+    even.squashed[FLUSH_CONDITIONAL] = 5;
     check_verdict(&even, "f", 0,
                   "No bottleneck stands out: the largest share is Retiring with 60 %, hottest in f().");
-    even.squashed = 0;
+    even.squashed[FLUSH_CONDITIONAL] = 0;
     even.empty_latency[STALL_FE_RESTEER_MISPREDICT] = even.empty[STALL_FE_RESTEER_MISPREDICT] = 25;
     even.retired = 40;
     check_verdict(
