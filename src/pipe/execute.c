@@ -330,15 +330,17 @@ void execute__dispatch(struct pipe *p, struct duop *u)
 /* --- commit ----------------------------------------------------------------------------------- */
 
 /* The store becomes senior: it commits in order, one a cycle, once its line is owned. */
-void execute__retire_store(struct pipe *p, struct store_entry *s)
+bool execute__retire_store(struct pipe *p, struct store_entry *s)
 {
     int64_t owned = p->now + 1;
+    bool to_code = false;
     if (p->memory && s->known) {
         struct mem_result r;
         memory__store(p->memory, s->ip, s->addr, s->size, s->non_temporal, (uint64_t)p->now, &r);
         owned = max_cycle(owned, (int64_t)r.ready);
         s->split = r.split;
         s->tlb_until = (int64_t)r.tlb_until;
+        to_code = r.code;
         p->mem_change_at = p->now;
     }
     if (p->memory && s->flushes)
@@ -347,6 +349,7 @@ void execute__retire_store(struct pipe *p, struct store_entry *s)
     p->last_commit = s->commit_at;
     if (s->waiting)
         wake_loads(p, s);
+    return to_code;
 }
 
 void execute__commit(struct pipe *p)

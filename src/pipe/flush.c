@@ -91,23 +91,26 @@ void flush__step(struct pipe *p)
     p->resteer = STALL_FE_RESTEER_MISPREDICT;
 }
 
-/* BP-7: the oldest instruction is wrong. It and everything younger goes; everything older has retired, so
- * every register is ready. Fetch starts again at it. */
-void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
-{
-    uint64_t index = e->fetched;
-    const struct fetched *f = pipe__fetched(p, index);
+/* Where a machine clear takes up execution again. */
+struct restart {
+    uint64_t uop, fetched, step; /* the first that goes */
+    struct stack_state stack;
+    uint32_t site;
+    uint8_t kind; /* enum flush_kind */
+};
 
-    execute__learn(p, pipe__uop(p, e->first_uop));
-    p->recovery_site = e->site;
-    p->recovery_kind = p->cur.flush_kind = FLUSH_MEMORY_ORDERING;
+/* BP-7: everything from there on goes; everything older has retired, so every register is ready. */
+static void machine_clear(struct pipe *p, const struct restart *at)
+{
+    p->recovery_site = at->site;
+    p->recovery_kind = p->cur.flush_kind = at->kind;
     if (STALL_IS_RECOVERY(p->cur.stall)) /* from a misprediction: one kind a cycle */
         p->cur.stall = STALL_RECOVERY_CLEAR;
-    p->step_next = f->next_step - (f->flags & F_PAIR ? 2 : 1);
-    p->stack = f->stack;
-    squash_uops(p, e->first_uop);
+    p->step_next = at->step;
+    p->stack = at->stack;
+    squash_uops(p, at->uop);
     squash_rob(p, true);
-    squash_frontend(p, index);
+    squash_frontend(p, at->fetched);
     p->cur.clears++;
     p->uop_head = p->uop_tail;
     p->edge_head = p->edge_tail;
@@ -117,7 +120,40 @@ void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
     p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
     p->ren_insn = 0;
     p->flush_at = CYCLE_NEVER;
+    p->resteer = STALL_FE_RESTEER_CLEAR;
+}
+
+void flush__memory_ordering(struct pipe *p, const struct rob_entry *e)
+{
+    const struct fetched *f = pipe__fetched(p, e->fetched);
+    const struct restart at = {.uop = e->first_uop,
+                               .fetched = e->fetched,
+                               .step = f->next_step - (f->flags & F_PAIR ? 2 : 1),
+                               .stack = f->stack,
+                               .site = e->site,
+                               .kind = FLUSH_MEMORY_ORDERING};
+
+    execute__learn(p, pipe__uop(p, e->first_uop));
+    machine_clear(p, &at);
     p->resume_at = p->now + 1 + (int64_t)(p->core->resteer_cyc + p->core->machine_clear_cyc);
     p->blocked_until = p->now + (int64_t)p->core->recovery_cyc + 1;
-    p->resteer = STALL_FE_RESTEER_CLEAR;
+}
+
+/* ME-15: the store must have left before its line is fetched again. */
+void flush__self_modifying(struct pipe *p, const struct rob_entry *e)
+{
+    uint64_t next = e->fetched + (pipe__fetched(p, e->fetched)->flags & F_PAIR ? 2 : 1);
+    const struct fetched *f = pipe__fetched(p, next);
+    bool delivered = next < p->planned && f->delivered_at > 0;
+    const struct restart at = {.uop = p->uop_head,
+                               .fetched = next,
+                               .step = e->next_step,
+                               .stack = delivered ? f->stack : p->stack,
+                               .site = e->site,
+                               .kind = FLUSH_SELF_MODIFYING};
+
+    machine_clear(p, &at);
+    int64_t cleared = max_cycle(p->now, p->last_commit) + (int64_t)p->core->smc_clear_cyc;
+    p->resume_at = cleared + 1 + (int64_t)p->core->resteer_cyc;
+    p->blocked_until = cleared + (int64_t)p->core->recovery_cyc + 1;
 }

@@ -92,6 +92,8 @@ static void configure(struct pipe *p, const struct pipe_config *config)
     p->isa = config->isa;
     p->source = config->source;
     p->memory = config->memory;
+    p->evicted_code = p->memory ? memory__evicted_code(p->memory) : NULL;
+    p->evicted_seen = p->memory ? p->evicted_code->n : 0;
     p->predictor = config->predictor;
     p->n_listeners = config->n_listeners;
     memcpy(p->listener, config->listener, sizeof p->listener);
@@ -211,10 +213,11 @@ static bool idle(const struct pipe *p)
            !p->ready_ports && p->fe_next > p->now + 1;
 }
 
+/* A machine clear takes back steps that were planned: the source may have ended long before. */
 static bool drained(const struct pipe *p)
 {
-    return p->source_ended && p->rob_head == p->rob_tail && !idq__used(p) && p->delivered == p->planned &&
-           !p->ms_busy && !p->on_wrong_path && p->flush_at == CYCLE_NEVER;
+    return p->source_ended && p->step_next >= p->buffer->end && p->rob_head == p->rob_tail && !idq__used(p) &&
+           p->delivered == p->planned && !p->ms_busy && !p->on_wrong_path && p->flush_at == CYCLE_NEVER;
 }
 
 static void cycle(struct pipe *p)

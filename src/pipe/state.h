@@ -291,8 +291,10 @@ struct pipe {
     uint32_t pre_count; /* instructions of the current block left */
     bool pre_active, pre_cross, pre_extra;
     int32_t pre_stall, pre_steps, pre_previous;
-    uint64_t fetch_line;    /* 64-byte line last fetched */
-    int64_t fetch_ready_at; /* its bytes are there */
+    const struct evicted_code *evicted_code; /* NULL without memory */
+    uint64_t evicted_seen;                   /* of them: not in the DSB any more */
+    uint64_t fetch_line;                     /* 64-byte line last fetched */
+    int64_t fetch_ready_at;                  /* its bytes are there */
     bool fetch_tlb;
 
     /* decode.c */
@@ -461,6 +463,8 @@ bool dsb__lookup(struct pipe *p, uint64_t entry, uint64_t *end);
 void dsb__build(struct pipe *p, const struct fetched *f, const struct fetched *second);
 void dsb__build_close(struct pipe *p);
 void dsb__step(struct pipe *p);
+/* FE-21: what left the L1I leaves the DSB. */
+void dsb__follow_evictions(struct pipe *p);
 
 /* lsd.c */
 void lsd__observe(struct pipe *p, const struct fetched *f);
@@ -504,7 +508,8 @@ uint64_t execute__match_store(struct pipe *p, const struct access *a, bool *alia
 uint64_t execute__new_store(struct pipe *p, struct duop *sta, const struct access *a, uint64_t ip, bool nt);
 void execute__drop_stores(struct pipe *p, uint64_t first);
 void execute__commit(struct pipe *p);
-void execute__retire_store(struct pipe *p, struct store_entry *s);
+/* Returns whether it wrote to code that was fetched (ME-15). */
+bool execute__retire_store(struct pipe *p, struct store_entry *s);
 /* EX-20: must this ready load wait for older stores' addresses? */
 bool execute__must_wait(struct pipe *p, struct duop *load);
 void execute__learn(struct pipe *p, const struct duop *load);
@@ -522,7 +527,10 @@ void retire__step(struct pipe *p);
 
 /* flush.c: BP-3, BP-7 */
 void flush__step(struct pipe *p);
-void flush__machine_clear(struct pipe *p, const struct rob_entry *e);
+/* The instruction of `e`, the oldest, read memory too early: it is executed again. */
+void flush__memory_ordering(struct pipe *p, const struct rob_entry *e);
+/* The instruction whose last entry is `e` has retired and wrote to code: what follows it is fetched again. */
+void flush__self_modifying(struct pipe *p, const struct rob_entry *e);
 
 /* report.c */
 void report__stall(struct pipe *p, unsigned issued, uint8_t resource);

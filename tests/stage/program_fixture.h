@@ -74,7 +74,8 @@ static inline int program_fixture__fill(struct source *src, struct step_buffer *
             out->next_addr = fx->step[fx->next].site->addr;
         if (out->next_addr && out->next_addr != s->site->addr + insn->len)
             out->flags = STEP_TAKEN;
-        for (unsigned k = 0; s->access && k < insn->n_mem; k++) {
+        unsigned n_access = insn->flags & INSN_FLUSH ? 1 : insn->n_mem;
+        for (unsigned k = 0; s->access && k < n_access; k++) {
             out->n_access++;
             buf->access[buf->access_end++ % ACCESS_RING] =
                 (struct access){.addr = s->access,
