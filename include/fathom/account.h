@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fathom/insn.h"
 #include "fathom/report.h"
 
 struct core;
@@ -43,16 +44,29 @@ struct site_weight {
     uint64_t insns;
     uint64_t slots[PLACE_SLOTS];
 };
+struct site_slots { /* of the retired ones */
+    uint64_t ms;    /* from the microcode sequencer */
+    uint64_t pairs; /* macro-fused */
+};
 struct tip {
     struct listener listener;
     uint32_t width;
-    struct site_weight *site; /* by site id; n_sites valid */
+    struct site_weight *site;   /* by site id; n_sites valid */
+    struct site_slots *special; /* likewise */
     size_t n_sites, cap_sites;
     uint64_t cycles_tip_unplaced;
     uint64_t slots_unplaced[PLACE_SLOTS];
 };
 void tip__init(struct tip *tip, const struct core *core);
 void tip__free(struct tip *tip);
+
+/* Retired slots by what they did; the rest of them came from the microcode sequencer. */
+struct retired_work {
+    uint64_t slots[WORK_KINDS];
+};
+/* Adds what has retired at site `id`, an instruction that does `work`. Sums over all sites to the truth's
+ * retired - retired_ms, in a run of which tip has seen everything. */
+void retired_work__add(struct retired_work *sum, const struct tip *tip, uint32_t id, enum work work);
 
 /* The simulated PMU: the paper's Table 1 with counter masks. */
 enum pmu_event {

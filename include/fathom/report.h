@@ -134,23 +134,23 @@ struct cycle_report {
     uint16_t squashed;                        /* issued uops thrown away in this cycle */
     uint8_t issued;                           /* 0..issue width */
     uint8_t retired;                          /* 0..retire width */
-    uint8_t retired_ms;                       /* of those, from the microcode sequencer */
-    uint8_t retired_insns;                    /* instructions whose last uop retired */
-    uint8_t retired_uops;                     /* unfused */
-    uint8_t executed;                         /* unfused uops dispatched */
-    uint16_t ports;                           /* ports that dispatched, bit set */
-    uint8_t delivered;                        /* laminated uops into the IDQ */
-    uint8_t delivered_ms;                     /* of those, from the MS (the rest from `source`) */
-    uint8_t source;                           /* enum fetch_source active in this cycle */
-    uint8_t stall;                            /* enum stall */
-    uint8_t resource;                         /* enum resource that closed the gate */
-    uint8_t wait;                             /* enum wait */
-    uint8_t flags;                            /* enum report_flag */
-    uint8_t mispredicts;                      /* mispredicted branches retired */
-    uint8_t branches;                         /* branches retired */
-    uint8_t clears;                           /* machine clears: 0 or 1 */
-    uint8_t loads_pending;                    /* loads dispatched and not complete (255 at most) */
-    uint8_t l1_miss_pending;                  /* of those, demand loads known to have missed L1 */
+    uint8_t retired_ms;      /* of those, bit k: retired_site[k] is from the microcode sequencer */
+    uint8_t retired_insns;   /* instructions whose last uop retired */
+    uint8_t retired_uops;    /* unfused */
+    uint8_t executed;        /* unfused uops dispatched */
+    uint16_t ports;          /* ports that dispatched, bit set */
+    uint8_t delivered;       /* laminated uops into the IDQ */
+    uint8_t delivered_ms;    /* of those, from the MS (the rest from `source`) */
+    uint8_t source;          /* enum fetch_source active in this cycle */
+    uint8_t stall;           /* enum stall */
+    uint8_t resource;        /* enum resource that closed the gate */
+    uint8_t wait;            /* enum wait */
+    uint8_t flags;           /* enum report_flag */
+    uint8_t mispredicts;     /* mispredicted branches retired */
+    uint8_t branches;        /* branches retired */
+    uint8_t clears;          /* machine clears: 0 or 1 */
+    uint8_t loads_pending;   /* loads dispatched and not complete (255 at most) */
+    uint8_t l1_miss_pending; /* of those, demand loads known to have missed L1 */
     uint8_t l2_miss_pending;
     uint8_t l3_miss_pending;
     uint8_t flush_kind; /* enum flush_kind of `squashed` and of slots blocked by recovery, else FLUSH_NONE */

@@ -11,6 +11,7 @@ struct status;
 struct profile_tree;
 struct truth;
 struct core;
+struct retired_work;
 struct metrics;
 
 /*
@@ -33,9 +34,10 @@ void metrics__free(struct metrics *metrics);
 int metrics__evaluate(const struct metrics *metrics, const char *tree_name, const char *source,
                       metric_lookup lookup, void *arg, struct profile_tree *tree, struct status *st);
 
-/* The exact tree "topdown" from the slot truth, with the same node names and thresholds. */
-int tree__from_truth(const struct truth *truth, const struct core *core, struct profile_tree *tree,
-                     struct status *st);
+/* The exact tree "topdown" from the slot truth, with the same node names and thresholds. `work` divides what
+ * retired and may be NULL: then Base is a leaf. */
+int tree__from_truth(const struct truth *truth, const struct retired_work *work, const struct core *core,
+                     struct profile_tree *tree, struct status *st);
 
 /*
  * One sentence naming the deepest flagged path, and what to try. `hot_function` may be NULL.

@@ -67,7 +67,7 @@ static void pmu__seldom(struct pmu *pmu, const struct cycle_report *r)
     if (r->delivered_ms)
         pmu__some(pmu, PMU_IDQ_MS_UOPS, r->delivered_ms, r->cycles);
     if (r->retired_ms)
-        pmu__some(pmu, PMU_MS_SLOTS_RETIRED, r->retired_ms, r->cycles);
+        pmu__some(pmu, PMU_MS_SLOTS_RETIRED, (unsigned)__builtin_popcount(r->retired_ms), r->cycles);
     for (unsigned level = 1; level < 5; level++)
         if (r->load_level[level])
             pmu__some(pmu, (enum pmu_event)(PMU_LOADS_L1 + level), r->load_level[level], r->cycles);

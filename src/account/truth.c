@@ -45,11 +45,13 @@ static void truth__consume(struct listener *self, const struct cycle_report *rep
         broken |= (r->issued > width) | (r->stall >= STALL_COUNT) |
                   (r->stall == STALL_NONE && r->issued != width) |
                   ((r->squashed || STALL_IS_RECOVERY(r->stall)) && r->flush_kind == FLUSH_NONE) |
+                  (r->retired_ms >> r->retired != 0) |
                   (r->cycles != 1 && (r->cycles == 0 || (r->issued | r->retired | r->squashed) != 0));
         cycles += r->cycles;
         issued += r->issued;
         retired += r->retired;
-        retired_ms += r->retired_ms;
+        if (r->retired_ms)
+            retired_ms += (unsigned)__builtin_popcount(r->retired_ms);
         squashed += r->squashed;
         truth->empty[stall] += empty;
         truth->empty_latency[stall] += r->issued == 0 ? empty : 0;

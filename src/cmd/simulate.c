@@ -37,6 +37,7 @@ struct simulation {
     const struct pipe *reported; /* whose progress is shown */
     struct truth truth;
     struct tip tip;
+    struct retired_work work; /* once it is over */
     struct pmu pmu;
     struct cpi_stack stack;
     struct metrics *metrics, *user_metrics; /* the latter NULL unless asked for */
@@ -277,7 +278,8 @@ static void add_stack(struct profile *p, const struct simulation *s)
 static int add_trees(struct profile *p, struct simulation *s, struct status *st)
 {
     p->tree = calloc(3, sizeof *p->tree);
-    if (tree__from_truth(&s->truth, &s->opt->core, &p->tree[0], st))
+    lane__retired_work(&s->tip, s->source->code, &s->work);
+    if (tree__from_truth(&s->truth, &s->work, &s->opt->core, &p->tree[0], st))
         return -1;
     p->n_trees = 1;
     if (metrics__evaluate(s->metrics, "topdown-counters", "simulated counters", pmu__lookup, &s->pmu,
@@ -444,7 +446,7 @@ static struct profile *build_profile(struct simulation *s, struct status *st)
     profile__symbolize(p, map, n_map);
     add_unknown(p, s);
     add_nondeterminism(p, s);
-    if ((s->lanes.n && lanes__report(&s->lanes, &s->opt->core, &s->truth, p, st)) ||
+    if ((s->lanes.n && lanes__report(&s->lanes, &s->opt->core, &s->truth, &s->work, p, st)) ||
         (s->copies.n && copies__report(&s->copies, &s->opt->core, p, st))) {
         profile__free(p);
         return NULL;

@@ -1042,6 +1042,7 @@ void crack__insn(struct isa *isa, const struct decoded *d, struct insn *insn)
     insn->form = facts.row ? (uint16_t)(facts.row - isa->table.rows + 1) : 0;
     insn->fp_width_bytes = fp_width(d);
     insn__mem(insn, d, &facts);
+    insn->work = (uint8_t)decoded__work(d, insn);
     insn__stack(insn, &w);
     insn__partial(insn, &w);
     insn__symbol(insn, d, &w);

@@ -35,7 +35,7 @@ static bool retire_entry(struct pipe *p, struct rob_entry *e)
     assert(!(e->flags & ROB_WRONG));
     c->retired_site[c->retired] = e->site;
     if (e->flags & ROB_MS)
-        c->retired_ms++;
+        c->retired_ms = (uint8_t)(c->retired_ms | 1u << c->retired);
     if (e->n_uops)
         count_uops(p, e);
     if (p->trace)

@@ -46,6 +46,19 @@ enum slot_node {
     NODE_IN_FLIGHT,
     NODE_RETIRING,
     NODE_BASE,
+    NODE_FP,
+    NODE_X87,
+    NODE_FP_SCALAR,
+    NODE_FP_128,
+    NODE_FP_256,
+    NODE_VECTOR,
+    NODE_VECTOR_128,
+    NODE_VECTOR_256,
+    NODE_MEMORY_OPERATIONS,
+    NODE_FUSED,
+    NODE_BRANCHES,
+    NODE_NOP,
+    NODE_WORK_OTHER,
     NODE_MICRO_SEQUENCER,
     NODE_BACKEND,
     NODE_MEMORY,
@@ -112,6 +125,19 @@ static const struct {
     [NODE_IN_FLIGHT] = {2, "In Flight"},
     [NODE_RETIRING] = {1, "Retiring"},
     [NODE_BASE] = {2, "Base"},
+    [NODE_FP] = {3, "Floating Point"},
+    [NODE_X87] = {4, "X87"},
+    [NODE_FP_SCALAR] = {4, "FP Scalar"},
+    [NODE_FP_128] = {4, "FP Vector 128-bit"},
+    [NODE_FP_256] = {4, "FP Vector 256-bit"},
+    [NODE_VECTOR] = {3, "Integer Vector"},
+    [NODE_VECTOR_128] = {4, "Integer Vector 128-bit"},
+    [NODE_VECTOR_256] = {4, "Integer Vector 256-bit"},
+    [NODE_MEMORY_OPERATIONS] = {3, "Memory Operations"},
+    [NODE_FUSED] = {3, "Fused Instructions"},
+    [NODE_BRANCHES] = {3, "Non-Fused Branches"},
+    [NODE_NOP] = {3, "NOP Instructions"},
+    [NODE_WORK_OTHER] = {3, "Other Operations"},
     [NODE_MICRO_SEQUENCER] = {2, "Micro Sequencer"},
     [NODE_BACKEND] = {1, "Backend Bound"},
     [NODE_MEMORY] = {2, "Memory Bound"},
@@ -141,6 +167,20 @@ static const struct {
     [NODE_PORTS_2] = {4, "2 Ports Executing"},
     [NODE_PORTS_3] = {4, "3+ Ports Executing"},
     [NODE_DEPENDENCY] = {3, "Dependency"},
+};
+
+static const uint8_t slot_node__of_work[WORK_KINDS] = {
+    [WORK_NOP] = NODE_NOP,
+    [WORK_X87] = NODE_X87,
+    [WORK_FP_SCALAR] = NODE_FP_SCALAR,
+    [WORK_FP_128] = NODE_FP_128,
+    [WORK_FP_256] = NODE_FP_256,
+    [WORK_VECTOR_128] = NODE_VECTOR_128,
+    [WORK_VECTOR_256] = NODE_VECTOR_256,
+    [WORK_BRANCH] = NODE_BRANCHES,
+    [WORK_MEMORY] = NODE_MEMORY_OPERATIONS,
+    [WORK_FUSED] = NODE_FUSED,
+    [WORK_OTHER] = NODE_WORK_OTHER,
 };
 
 static const uint8_t slot_node__of_flush[FLUSH_KINDS] = {
@@ -203,8 +243,24 @@ static int slot_node__parent(int node)
     return parent;
 }
 
+/* What retired from elsewhere than the microcode sequencer. */
+static void slot_node__fill_base(const struct truth *truth, const struct retired_work *work,
+                                 uint64_t slots[NODES])
+{
+    uint64_t sum = 0;
+
+    for (unsigned w = 0; work && w < WORK_KINDS; w++) {
+        slots[slot_node__of_work[w]] += work->slots[w];
+        sum += work->slots[w];
+    }
+    if (!work)
+        slots[NODE_BASE] += truth->retired - truth->retired_ms;
+    assert(!work || sum == truth->retired - truth->retired_ms);
+    (void)sum;
+}
+
 /* Every slot into one leaf, and every leaf into what is above it. */
-static void slot_node__fill(const struct truth *truth, uint64_t slots[NODES])
+static void slot_node__fill(const struct truth *truth, const struct retired_work *work, uint64_t slots[NODES])
 {
     uint64_t top = 0;
 
@@ -219,7 +275,7 @@ static void slot_node__fill(const struct truth *truth, uint64_t slots[NODES])
     for (unsigned k = FLUSH_NONE + 1; k < FLUSH_KINDS; k++)
         slots[slot_node__of_flush[k]] += truth->squashed[k] + truth->blocked[k];
     slots[NODE_IN_FLIGHT] += truth->in_flight; /* TD-6 */
-    slots[NODE_BASE] += truth->retired - truth->retired_ms;
+    slot_node__fill_base(truth, work, slots);
     slots[NODE_MICRO_SEQUENCER] += truth->retired_ms;
 
     /* Children stand after their parent, so that each is complete before it is added. */
@@ -233,8 +289,8 @@ static void slot_node__fill(const struct truth *truth, uint64_t slots[NODES])
     (void)top;
 }
 
-int tree__from_truth(const struct truth *truth, const struct core *core, struct profile_tree *tree,
-                     struct status *st)
+int tree__from_truth(const struct truth *truth, const struct retired_work *work, const struct core *core,
+                     struct profile_tree *tree, struct status *st)
 {
     struct tree_builder b;
     uint64_t slots[NODES];
@@ -242,7 +298,7 @@ int tree__from_truth(const struct truth *truth, const struct core *core, struct 
 
     assert(truth->width == core->issue_width);
     (void)core;
-    slot_node__fill(truth, slots);
+    slot_node__fill(truth, work, slots);
     tree_builder__start(&b, tree, "topdown", "exact");
     for (int n = 0; n < NODES && !b.failed; n++) {
         const char *name = slot_node__table[n].name;
@@ -253,6 +309,8 @@ int tree__from_truth(const struct truth *truth, const struct core *core, struct 
         if (n == NODE_RETIRING && truth->slots) /* much microcode makes it worth a look, as in TMA */
             passed |= (double)slots[NODE_MICRO_SEQUENCER] / (double)truth->slots > 0.10;
 
+        if (n > NODE_BASE && n <= NODE_WORK_OTHER && !work)
+            continue;
         /* Only runs that were cut short have uops in flight. */
         if (n == NODE_IN_FLIGHT && slots[n] == 0)
             continue;

@@ -156,6 +156,39 @@ static void test_tip_shares_cycles(void **state)
     tip__free(&a.tip);
 }
 
+/* Each retired slot has one owner: the microcode sequencer, else a pair if its instruction is nothing more
+ * special, else the kind of its instruction. */
+static void test_retired_slots_by_work(void **state)
+{
+    static const enum work work[] = {WORK_OTHER, WORK_MEMORY, WORK_FP_128};
+    struct retired_work sum = {{0}};
+    struct accounts a;
+    struct cycle_report r[2];
+
+    (void)state;
+    accounts__init(&a);
+    r[0] = report__idle(1, STALL_NONE, REPORT_NO_SITE);
+    r[0].issued = 4;
+    r[1] = report__idle(1, STALL_NONE, REPORT_NO_SITE);
+    r[1].issued = 4;
+    report__retire(&r[1], 8, 0);
+    for (unsigned k = 0; k < 8; k++)
+        r[1].retired_site[k] = k % 3;             /* 0: three, 1: three, 2: two */
+    r[1].retired_ms = 1 << 3 | 1 << 5;            /* of 0 and of 2 */
+    r[1].retired_pair = 1 << 0 | 1 << 1 | 1 << 6; /* of 0, 1 and 0 */
+    accounts__consume(&a, r, 2);
+    for (uint32_t id = 0; id < 3; id++)
+        retired_work__add(&sum, &a.tip, id, work[id]);
+    assert_int_equal(sum.slots[WORK_FUSED], 2);
+    assert_int_equal(sum.slots[WORK_OTHER], 0);
+    assert_int_equal(sum.slots[WORK_MEMORY], 3);
+    assert_int_equal(sum.slots[WORK_FP_128], 1);
+    assert_int_equal(a.truth.retired_ms, 2);
+    assert_int_equal(a.tip.site[0].insns, 5); /* two pairs and one more */
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+}
+
 static void test_recovery_without_branch_blames_the_stall_site(void **state)
 {
     struct accounts a;
@@ -257,7 +290,7 @@ static void test_pmu_counts_what_retires_and_is_delivered(void **state)
     report__retire(&r[1], 4, 0);
     r[1].retired_insns = 3;
     r[1].retired_uops = 6;
-    r[1].retired_ms = 2;
+    r[1].retired_ms = 1 | 4; /* the first and the third */
     r[1].branches = 2;
     r[1].mispredicts = 1;
     r[1].clears = 1;
@@ -275,6 +308,7 @@ static void test_pmu_counts_what_retires_and_is_delivered(void **state)
     assert_int_equal(a.pmu.sum[PMU_UOPS_RETIRED], 6);
     assert_int_equal(a.pmu.sum[PMU_SLOTS_RETIRED], 4);
     assert_int_equal(a.pmu.sum[PMU_MS_SLOTS_RETIRED], 2);
+    assert_int_equal(a.truth.retired_ms, 2);
     assert_int_equal(a.pmu.sum[PMU_BR_RETIRED], 2);
     assert_int_equal(a.pmu.sum[PMU_BR_MISPRED_RETIRED], 1);
     assert_int_equal(a.pmu.sum[PMU_MACHINE_CLEARS], 1);
@@ -438,6 +472,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_truth_owns_every_slot),
         cmocka_unit_test(test_tip_shares_cycles),
+        cmocka_unit_test(test_retired_slots_by_work),
         cmocka_unit_test(test_recovery_without_branch_blames_the_stall_site),
         cmocka_unit_test(test_pmu_fetch_bubbles_exclude_other_stalls),
         cmocka_unit_test(test_pmu_memory_stalls),
