@@ -145,4 +145,28 @@ struct cpi_stack {
 void cpi_stack__init(struct cpi_stack *stack);
 const char *cpi_stack__component_name(enum wait component);
 
+/*
+ * Stacks of three stages side by side (Eyerman, Heirman, Du Bois, Hur: multi-stage CPI stacks, 2018; there:
+ * dispatch, issue and commit). Each cycle is as many slots as the core issues uops; a stage that handles n of
+ * them gives n to Base and the rest to what held it up. Invariant, after every batch and for every stage:
+ *     sum over components of slots == width x cycles
+ */
+enum stage { STAGE_RENAME, STAGE_EXECUTE, STAGE_RETIRE, STAGES };
+enum { STAGE_PAST = 64 };
+struct stage_stacks {
+    struct listener listener; /* first member */
+    uint32_t width;
+    uint64_t cycles;
+    uint64_t slots[STAGES][WAIT_COUNT]; /* Base: of uops that retired or may still; squashed ones: Branch */
+    uint64_t carry[STAGES];             /* uops beyond the width, which count in later cycles */
+    uint8_t supply;                     /* enum wait: why rename last had too little */
+    uint8_t past[STAGE_PAST];           /* enum wait: what it lacked in the last cycles */
+    uint32_t delay_cyc[STAGES];         /* cycles a uop takes at least from rename to the stage */
+};
+void stage_stacks__init(struct stage_stacks *stacks, const struct core *core);
+/* "rename", "execute", "retire" */
+const char *stage_stacks__name(enum stage stage);
+/* Core cycles of a component. */
+double stage_stacks__cycles(const struct stage_stacks *stacks, enum stage stage, enum wait component);
+
 #endif

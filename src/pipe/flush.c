@@ -12,6 +12,8 @@ static void squash_uops(struct pipe *p, uint64_t first)
         if (u->flags & DUOP_DEAD || s < p->uop_head)
             continue;
         schedule__drop(p, u);
+        if (u->state == DUOP_DISPATCHED && u->t->flags & UOP_FUSED_HEAD)
+            p->cur.squashed_executed++;
         u->flags |= DUOP_DEAD;
         p->fences_in_flight -= u->fence != 0;
         if (u->t->kind == UOP_LOAD) {
@@ -34,6 +36,7 @@ static void squash_rob(struct pipe *p, bool all)
         p->prf_int_free += e->n_int;
         p->prf_vec_free += e->n_vec;
         p->cur.squashed++;
+        p->cur.squashed_executed = (uint16_t)(p->cur.squashed_executed + !e->n_uops);
         p->rob_tail--;
     }
 }

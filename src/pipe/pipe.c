@@ -182,6 +182,10 @@ static int64_t next_event(struct pipe *p)
     t = earlier(t, after_now(p, p->blocked_until));
     t = earlier(t, after_now(p, p->divider_free_at));
     t = earlier(t, after_now(p, p->mem_change_at));
+    if (p->blocker) { /* the reason changes then */
+        t = earlier(t, after_now(p, p->blocker->tlb_until));
+        t = earlier(t, after_now(p, p->blocker->lfb_until));
+    }
     if (p->store_head < p->store_retired)
         t = earlier(earlier(t, pipe__store(p, p->store_head)->commit_at),
                     after_now(p, pipe__store(p, p->store_head)->tlb_until));

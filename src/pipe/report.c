@@ -131,31 +131,94 @@ void report__stall(struct pipe *p, unsigned issued, uint8_t resource)
     }
 }
 
+/* Issued, and not in the scheduler yet for nothing but the depth of the pipeline (EX-3). */
+static bool on_its_way(const struct pipe *p, const struct duop *u)
+{
+    int64_t enters = u->issued_at + p->core->issue_to_dispatch_cyc;
+    return u->state == DUOP_WAITING &&
+           (!(u->flags & DUOP_ISSUED) || (!u->pending && u->ready <= enters && p->now < enters));
+}
+
+/* The oldest uop in the scheduler; NULL: it is empty. */
+static const struct duop *oldest_waiting(struct pipe *p)
+{
+    if (!p->rs_used)
+        return NULL;
+    if (p->oldest_waiting < p->uop_head)
+        p->oldest_waiting = p->uop_head;
+    for (; p->oldest_waiting < p->uop_tail; p->oldest_waiting++) {
+        const struct duop *u = pipe__uop(p, p->oldest_waiting);
+        if (u->state != DUOP_DISPATCHED && !(u->flags & DUOP_DEAD))
+            return u->flags & DUOP_ISSUED ? u : NULL;
+    }
+    return NULL;
+}
+
+/* Operands known, and it could have been dispatched by now: something else keeps it back. */
+static uint8_t held_wait(const struct pipe *p, const struct duop *u)
+{
+    if (u->tp_cyc || u->fence)
+        return uop_reason(p, u).wait;
+    return p->fences_in_flight ? WAIT_OTHER : WAIT_DEPENDENCY;
+}
+
+/* What the producer of its last operand does. All older uops have been dispatched. */
+static uint8_t producer_wait(struct pipe *p, const struct duop *u)
+{
+    const struct duop *producer = &p->uop[u->producer];
+
+    if (u->pending) /* a load that waits for a store */
+        return WAIT_L1D;
+    if (producer->seq >= u->seq) /* retired long ago */
+        return WAIT_DEPENDENCY;
+    p->blocker = producer;
+    if (producer->t->kind == UOP_LOAD)
+        return load_reason(p, producer).wait;
+    return producer->t->div_cyc ? WAIT_DIVIDE : WAIT_DEPENDENCY;
+}
+
+/* What the scheduler waits for. */
+static uint8_t execute_wait(struct pipe *p)
+{
+    const struct duop *u = oldest_waiting(p);
+
+    if (!u)
+        return WAIT_BASE;
+    if (pipe__fetched(p, u->fetched)->flags & F_WRONG)
+        return WAIT_BRANCH;
+    if (u->state == DUOP_QUEUED)
+        return u->t->div_cyc ? WAIT_DIVIDE : WAIT_PORTS;
+    if (on_its_way(p, u))
+        return WAIT_BASE;
+    return !u->pending && u->ready < p->now ? held_wait(p, u) : producer_wait(p, u);
+}
+
+/* The oldest uop: what retirement waits for. */
+static void head_wait(struct pipe *p)
+{
+    struct cycle_report *c = &p->cur;
+    const struct duop *u = oldest_incomplete(p);
+    uint8_t wait = u ? uop_reason(p, u).wait : WAIT_DEPENDENCY;
+
+    c->retire_wait = !u || on_its_way(p, u) ? WAIT_BASE : wait;
+    if (c->retired)
+        return;
+    c->wait = wait;
+    c->wait_site = pipe__rob(p, p->rob_head)->site;
+}
+
 static void wait_reason(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
-    if (c->retired) {
-        c->wait = WAIT_BASE;
+    c->wait = WAIT_BASE;
+    if (c->retired && (p->endless || c->retired >= p->retire_width))
         return;
-    }
     if (p->rob_head < p->rob_tail) {
-        c->wait = head_reason(p).wait;
-        c->wait_site = pipe__rob(p, p->rob_head)->site;
-        return;
+        head_wait(p);
+    } else if (!c->retired) {
+        c->wait_site = c->stall_site;
+        c->wait = (uint8_t)stall__wait(c->stall);
     }
-    c->wait_site = c->stall_site;
-    if (STALL_IS_RECOVERY(c->stall))
-        c->wait = WAIT_BRANCH;
-    else if (c->stall >= STALL_FE_RESTEER_MISPREDICT && c->stall <= STALL_FE_UNKNOWN_BRANCH)
-        c->wait = WAIT_BRANCH;
-    else if (c->stall == STALL_FE_ICACHE)
-        c->wait = WAIT_ICACHE;
-    else if (c->stall == STALL_FE_ITLB)
-        c->wait = WAIT_ITLB;
-    else if (c->stall >= STALL_BE_STORE && c->stall <= STALL_BE_STORE_DTLB)
-        c->wait = WAIT_STORE;
-    else
-        c->wait = STALL_IS_FRONTEND(c->stall) ? WAIT_FRONTEND : WAIT_OTHER;
 }
 
 static uint8_t clip(int16_t n)
@@ -167,6 +230,9 @@ void report__finish(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
     wait_reason(p);
+    p->blocker = NULL;
+    if (c->executed_fused < p->width && !p->endless)
+        c->execute_wait = execute_wait(p);
     if (c->stall == STALL_BE_DEPENDENCY && !c->executed && p->pending.l1 > 0)
         c->stall = p->pending.l3 > 0   ? p->own_outstanding >= p->core->mem_bandwidth_requests
                                              ? STALL_BE_DRAM_BANDWIDTH

@@ -143,6 +143,7 @@ struct duop {
     uint8_t waits_for; /* loads: level whose latency they pay (a merged miss: the first miss's) */
     uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
     uint8_t l1_cause;  /* loads: enum stall for the time they wait in L1 */
+    uint16_t producer; /* slot of the uop whose result was, or will be, the last to be ready */
 };
 
 /* Kept only while somebody listens to uops. */
@@ -346,6 +347,7 @@ struct pipe {
     uint64_t uop_head, uop_tail;
     uint64_t edge_head, edge_tail;
     uint32_t rs_used;
+    uint64_t oldest_waiting; /* no uop before it waits for its dispatch */
     uint16_t usage[MAX_PORTS], snapshot[MAX_PORTS];
     uint32_t left_ports; /* ports whose uop of the previous cycle leaves the count (PA-2) */
     uint8_t toggle23;
@@ -382,6 +384,7 @@ struct pipe {
     /* report.c */
     struct cycle_report cur;
     unsigned n_reports;
+    const struct duop *blocker; /* whose result the oldest waiting uop needs, NULL: none */
     bool gate_closed;
     bool was_idle;       /* the last cycle changed nothing */
     int64_t progress_at; /* last cycle in which something retired or nothing waited to */
