@@ -226,6 +226,18 @@ static uint8_t clip(int16_t n)
     return (uint8_t)(n < 0 ? 0 : n > 255 ? 255 : n);
 }
 
+void report__outstanding(struct pipe *p)
+{
+    if (!p->memory || p->now < p->mem_change_at)
+        return;
+    unsigned n = memory__outstanding(p->memory, (uint64_t)p->now);
+    uint64_t next = memory__next_change(p->memory, (uint64_t)p->now);
+    unsigned own = memory__outstanding_own(p->memory, (uint64_t)p->now);
+    p->mem_outstanding = n > 255 ? 255 : (uint8_t)n;
+    p->own_outstanding = own > 255 ? 255 : (uint8_t)own;
+    p->mem_change_at = next > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)next;
+}
+
 void report__finish(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
@@ -252,17 +264,8 @@ void report__finish(struct pipe *p)
         c->flags |= REPORT_RS_EMPTY;
     if (!p->endless && p->stores_used >= p->core->store_buffer)
         c->flags |= REPORT_SB_FULL;
-    if (p->memory) {
-        if (p->now >= p->mem_change_at) {
-            unsigned n = memory__outstanding(p->memory, (uint64_t)p->now);
-            uint64_t next = memory__next_change(p->memory, (uint64_t)p->now);
-            unsigned own = memory__outstanding_own(p->memory, (uint64_t)p->now);
-            p->mem_outstanding = n > 255 ? 255 : (uint8_t)n;
-            p->own_outstanding = own > 255 ? 255 : (uint8_t)own;
-            p->mem_change_at = next > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)next;
-        }
-        c->mem_outstanding = p->mem_outstanding;
-    }
+    report__outstanding(p); /* with what was sent in this cycle */
+    c->mem_outstanding = p->mem_outstanding;
     p->report[p->n_reports++] = *c;
 }
 

@@ -538,6 +538,8 @@ void flush__self_modifying(struct pipe *p, const struct rob_entry *e);
 /* report.c */
 void report__stall(struct pipe *p, unsigned issued, uint8_t resource);
 void report__finish(struct pipe *p);
+/* Brings the number of requests at the memory controller up to date; reasons for stalls depend on it. */
+void report__outstanding(struct pipe *p);
 void report__send(struct pipe *p);
 
 #endif

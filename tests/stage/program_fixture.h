@@ -49,6 +49,7 @@ struct program_fixture {
     struct uop_record *uop;
     size_t n_uops, cap_uops;
     struct truth truth;
+    struct stage_stacks stages;
     struct program_counts counts;
     bool single_cycles; /* never skips idle cycles */
 };
@@ -132,6 +133,7 @@ static inline void program_fixture__open(struct program_fixture *fx, const char 
     program_fixture__must((fx->predictor = predictor__new(&fx->core, &st)) != NULL, &st);
     fx->source.code = code__new();
     truth__init(&fx->truth, &fx->core);
+    stage_stacks__init(&fx->stages, &fx->core);
 }
 
 static inline void program_fixture__with_memory(struct program_fixture *fx, bool prefetch)
@@ -204,8 +206,8 @@ static inline void program_fixture__run(struct program_fixture *fx)
                              .source = &fx->source,
                              .memory = fx->memory,
                              .predictor = fx->predictor,
-                             .listener = {&fx->truth.listener, &fx->counts.listener},
-                             .n_listeners = 2,
+                             .listener = {&fx->truth.listener, &fx->counts.listener, &fx->stages.listener},
+                             .n_listeners = 3,
                              .uops = &fx->keeper};
     struct pipe *pipe = pipe__new(&pc, &st);
     program_fixture__must(pipe != NULL, &st);
