@@ -10,8 +10,8 @@
 /* At the least: completion (EX-5) and the cycle after it (RT-1). */
 enum { EXECUTE_TO_RETIRE_CYC = 3 };
 
-/* `n` more uops have passed the stage in `slots` slots; what they leave empty belongs to `why`. A stage may
- * be wider than the stack: what does not fit counts in later cycles. */
+/* What a stage does not fill belongs to `why`. A stage may be wider than the stack: what does not fit counts
+ * in later cycles. Base is what is left of all slots. */
 static inline void stage_stacks__pass(struct stage_stacks *stacks, enum stage stage, uint64_t n,
                                       uint64_t slots, unsigned why)
 {
@@ -19,73 +19,106 @@ static inline void stage_stacks__pass(struct stage_stacks *stacks, enum stage st
     const uint64_t used = there < slots ? there : slots;
 
     stacks->carry[stage] = there - used;
-    stacks->slots[stage][WAIT_BASE] += used;
     stacks->slots[stage][why] += slots - used;
 }
 
-/* Uops that turn out to be useless were Branch all along. */
-static void stage_stacks__squash(struct stage_stacks *stacks, enum stage stage, uint64_t n)
-{
-    uint64_t *slots = stacks->slots[stage];
-    const uint64_t carried = n < stacks->carry[stage] ? n : stacks->carry[stage];
-
-    stacks->carry[stage] -= carried;
-    n -= carried;
-    assert(n <= slots[WAIT_BASE] && "uops left that never came");
-    slots[WAIT_BASE] -= n;
-    slots[WAIT_BRANCH] += n;
-}
-
-/* Where nothing waits in a stage, its supply is to blame: what rename lacked when what is missing now should
- * have left it. */
-static void stage_stacks__starve(struct stage_stacks *stacks, enum stage stage, uint64_t n, uint64_t cycles,
-                                 unsigned supply)
+/* Why the slots of the k-th cycle from now on are empty where nothing waits in the stage: its supply is to
+ * blame, what rename lacked when what is missing now should have left it. */
+static inline unsigned stage_stacks__supply(const struct stage_stacks *stacks, enum stage stage, uint64_t k,
+                                            unsigned supply)
 {
     const uint64_t delay = stacks->delay_cyc[stage];
-    uint64_t k = 0;
 
-    for (; k < cycles && k < delay; k++, n = 0)
-        stage_stacks__pass(stacks, stage, n, stacks->width,
-                           stacks->past[(stacks->cycles + k - delay) % STAGE_PAST]);
-    stage_stacks__pass(stacks, stage, n, (cycles - k) * stacks->width, supply);
+    return k < delay ? stacks->past[(stacks->cycles + k - delay) % STAGE_PAST] : supply;
 }
 
-static inline void stage_stacks__stage(struct stage_stacks *stacks, enum stage stage, uint64_t n,
-                                       uint64_t cycles, unsigned why, unsigned supply)
+/* Identical cycles. */
+static void stage_stacks__run(struct stage_stacks *stacks, enum stage stage, uint64_t cycles, unsigned why,
+                              unsigned supply)
 {
-    if (why == WAIT_BASE)
-        stage_stacks__starve(stacks, stage, n, cycles, supply);
-    else
-        stage_stacks__pass(stacks, stage, n, cycles * stacks->width, why);
+    const uint64_t one_by_one = stacks->delay_cyc[stage] < cycles ? stacks->delay_cyc[stage] : cycles;
+
+    for (uint64_t k = 0; k < one_by_one; k++)
+        stage_stacks__pass(stacks, stage, 0, stacks->width,
+                           why ? why : stage_stacks__supply(stacks, stage, k, supply));
+    stage_stacks__pass(stacks, stage, 0, (cycles - one_by_one) * stacks->width, why ? why : supply);
+}
+
+static void stage_stacks__many(struct stage_stacks *stacks, const struct cycle_report *r, unsigned supply)
+{
+    stage_stacks__run(stacks, STAGE_EXECUTE, r->cycles, r->execute_wait, supply);
+    stage_stacks__run(stacks, STAGE_RETIRE, r->cycles, r->retire_wait, supply);
+    stacks->cycles += r->cycles;
+    for (uint64_t k = 1; k <= STAGE_PAST && k <= r->cycles; k++)
+        stacks->past[(stacks->cycles - k) % STAGE_PAST] = (uint8_t)supply;
+}
+
+static inline void stage_stacks__one(struct stage_stacks *stacks, const struct cycle_report *r,
+                                     unsigned supply)
+{
+    const uint64_t now = stacks->cycles++;
+    const unsigned execute = stacks->past[(now - stacks->delay_cyc[STAGE_EXECUTE]) % STAGE_PAST];
+    const unsigned retire = stacks->past[(now - stacks->delay_cyc[STAGE_RETIRE]) % STAGE_PAST];
+
+    stage_stacks__pass(stacks, STAGE_EXECUTE, r->executed_fused, stacks->width,
+                       r->execute_wait ? r->execute_wait : execute);
+    stage_stacks__pass(stacks, STAGE_RETIRE, r->retired, stacks->width,
+                       r->retire_wait ? r->retire_wait : retire);
+    stacks->past[now % STAGE_PAST] = (uint8_t)supply;
+}
+
+/* Uops that turn out to be useless were Branch all along, but for those that have no slots yet. */
+static void stage_stacks__squash_executed(struct stage_stacks *stacks, uint64_t n)
+{
+    const uint64_t carried = n < stacks->carry[STAGE_EXECUTE] ? n : stacks->carry[STAGE_EXECUTE];
+
+    stacks->carry[STAGE_EXECUTE] -= carried;
+    stacks->slots[STAGE_EXECUTE][WAIT_BRANCH] += n - carried;
+}
+
+/* All slots that are not empty or wasted. */
+static void stage_stacks__set_base(struct stage_stacks *stacks)
+{
+    for (int stage = 0; stage < STAGES; stage++) {
+        uint64_t others = 0;
+
+        for (unsigned w = WAIT_BASE + 1; w < WAIT_COUNT; w++)
+            others += stacks->slots[stage][w];
+        assert(others <= stacks->cycles * stacks->width && "uops left that never came");
+        stacks->slots[stage][WAIT_BASE] = stacks->cycles * stacks->width - others;
+    }
 }
 
 static void stage_stacks__consume(struct listener *self, const struct cycle_report *reports, unsigned n)
 {
     struct stage_stacks *stacks = (struct stage_stacks *)self;
-    uint8_t wait_of[STALL_COUNT];
+    uint8_t wait_of[STALL_COUNT], last = stacks->supply; /* where nothing was lacking: what was last */
+    bool is_supply[STALL_COUNT];
+    uint64_t squashed = 0;
 
-    for (unsigned s = 0; s < STALL_COUNT; s++)
+    for (unsigned s = 0; s < STALL_COUNT; s++) {
         wait_of[s] = (uint8_t)stall__wait(s);
+        is_supply[s] = STALL_IS_RECOVERY(s) || STALL_IS_FRONTEND(s);
+    }
     for (unsigned i = 0; i < n; i++) {
         const struct cycle_report *r = &reports[i];
-        const uint64_t last = r->cycles < STAGE_PAST ? 0 : r->cycles - STAGE_PAST;
 
-        assert(r->stall < STALL_COUNT && r->execute_wait < WAIT_COUNT && r->retire_wait < WAIT_COUNT);
-        if (STALL_IS_RECOVERY(r->stall) || STALL_IS_FRONTEND(r->stall))
-            stacks->supply = wait_of[r->stall];
-        const unsigned supply = r->stall == STALL_NONE ? stacks->supply : wait_of[r->stall];
+        wait_of[STALL_NONE] = last;
+        const uint8_t supply = wait_of[r->stall];
+        last = is_supply[r->stall] ? supply : last;
 
-        stage_stacks__pass(stacks, STAGE_RENAME, r->issued, (uint64_t)stacks->width * r->cycles, supply);
-        stage_stacks__stage(stacks, STAGE_EXECUTE, r->executed_fused, r->cycles, r->execute_wait, supply);
-        stage_stacks__stage(stacks, STAGE_RETIRE, r->retired, r->cycles, r->retire_wait, supply);
-        if (r->squashed) {
-            stage_stacks__squash(stacks, STAGE_RENAME, r->squashed);
-            stage_stacks__squash(stacks, STAGE_EXECUTE, r->squashed_executed);
-        }
-        for (uint64_t k = last; k < r->cycles; k++)
-            stacks->past[(stacks->cycles + k) % STAGE_PAST] = (uint8_t)supply;
-        stacks->cycles += r->cycles;
+        stacks->slots[STAGE_RENAME][supply] += (uint64_t)(stacks->width - r->issued) * r->cycles;
+        if (__builtin_expect(r->cycles == 1, 1))
+            stage_stacks__one(stacks, r, supply);
+        else
+            stage_stacks__many(stacks, r, supply);
+        squashed += r->squashed;
+        if (r->squashed_executed)
+            stage_stacks__squash_executed(stacks, r->squashed_executed);
     }
+    stacks->slots[STAGE_RENAME][WAIT_BRANCH] += squashed; /* they were it all along */
+    stacks->supply = last;
+    stage_stacks__set_base(stacks);
 }
 
 void stage_stacks__init(struct stage_stacks *stacks, const struct core *core)

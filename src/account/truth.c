@@ -45,7 +45,6 @@ static void truth__consume(struct listener *self, const struct cycle_report *rep
         broken |= (r->issued > width) | (r->stall >= STALL_COUNT) |
                   (r->stall == STALL_NONE && r->issued != width) |
                   ((r->squashed || STALL_IS_RECOVERY(r->stall)) && r->flush_kind == FLUSH_NONE) |
-                  (r->retired_ms >> r->retired != 0) |
                   (r->cycles != 1 && (r->cycles == 0 || (r->issued | r->retired | r->squashed) != 0));
         cycles += r->cycles;
         issued += r->issued;

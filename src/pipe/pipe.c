@@ -227,7 +227,8 @@ static bool drained(const struct pipe *p)
 static void cycle(struct pipe *p)
 {
     begin_cycle(p);
-    report__outstanding(p);
+    if (p->memory && p->now >= p->mem_change_at)
+        report__outstanding(p);
     execute__tick(p);
     execute__commit(p);
     flush__step(p);

@@ -134,9 +134,10 @@ void report__stall(struct pipe *p, unsigned issued, uint8_t resource)
 /* Issued, and not in the scheduler yet for nothing but the depth of the pipeline (EX-3). */
 static bool on_its_way(const struct pipe *p, const struct duop *u)
 {
+    if (u->state != DUOP_WAITING)
+        return false;
     int64_t enters = u->issued_at + p->core->issue_to_dispatch_cyc;
-    return u->state == DUOP_WAITING &&
-           (!(u->flags & DUOP_ISSUED) || (!u->pending && u->ready <= enters && p->now < enters));
+    return !(u->flags & DUOP_ISSUED) || (!u->pending && u->ready <= enters && p->now < enters);
 }
 
 /* The oldest uop in the scheduler; NULL: it is empty. */
@@ -144,14 +145,15 @@ static const struct duop *oldest_waiting(struct pipe *p)
 {
     if (!p->rs_used)
         return NULL;
-    if (p->oldest_waiting < p->uop_head)
-        p->oldest_waiting = p->uop_head;
-    for (; p->oldest_waiting < p->uop_tail; p->oldest_waiting++) {
-        const struct duop *u = pipe__uop(p, p->oldest_waiting);
-        if (u->state != DUOP_DISPATCHED && !(u->flags & DUOP_DEAD))
-            return u->flags & DUOP_ISSUED ? u : NULL;
+    uint64_t seq = p->oldest_waiting > p->uop_head ? p->oldest_waiting : p->uop_head;
+    const struct duop *u = pipe__uop(p, seq), *end = p->uop + UOP_RING;
+    while (u->state == DUOP_DISPATCHED || u->flags & DUOP_DEAD) { /* there is one: rs_used */
+        seq++;
+        if (++u == end)
+            u = p->uop;
     }
-    return NULL;
+    p->oldest_waiting = seq;
+    return u->flags & DUOP_ISSUED ? u : NULL;
 }
 
 /* Operands known, and it could have been dispatched by now: something else keeps it back. */
@@ -163,7 +165,7 @@ static uint8_t held_wait(const struct pipe *p, const struct duop *u)
 }
 
 /* What the producer of its last operand does. All older uops have been dispatched. */
-static uint8_t producer_wait(struct pipe *p, const struct duop *u)
+static uint8_t producer_wait(struct pipe *p, const struct duop *u, const struct duop *head)
 {
     const struct duop *producer = &p->uop[u->producer];
 
@@ -171,6 +173,8 @@ static uint8_t producer_wait(struct pipe *p, const struct duop *u)
         return WAIT_L1D;
     if (producer->seq >= u->seq) /* retired long ago */
         return WAIT_DEPENDENCY;
+    if (producer == head)
+        return p->cur.retire_wait;
     p->blocker = producer;
     if (producer->t->kind == UOP_LOAD)
         return load_reason(p, producer).wait;
@@ -178,47 +182,50 @@ static uint8_t producer_wait(struct pipe *p, const struct duop *u)
 }
 
 /* What the scheduler waits for. */
-static uint8_t execute_wait(struct pipe *p)
+static uint8_t execute_wait(struct pipe *p, const struct duop *head)
 {
     const struct duop *u = oldest_waiting(p);
 
     if (!u)
         return WAIT_BASE;
-    if (pipe__fetched(p, u->fetched)->flags & F_WRONG)
+    if (p->on_wrong_path && pipe__fetched(p, u->fetched)->flags & F_WRONG)
         return WAIT_BRANCH;
     if (u->state == DUOP_QUEUED)
         return u->t->div_cyc ? WAIT_DIVIDE : WAIT_PORTS;
     if (on_its_way(p, u))
         return WAIT_BASE;
-    return !u->pending && u->ready < p->now ? held_wait(p, u) : producer_wait(p, u);
+    return !u->pending && u->ready < p->now ? held_wait(p, u) : producer_wait(p, u, head);
 }
 
 /* The oldest uop: what retirement waits for. */
-static void head_wait(struct pipe *p)
+static const struct duop *head_wait(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
     const struct duop *u = oldest_incomplete(p);
     uint8_t wait = u ? uop_reason(p, u).wait : WAIT_DEPENDENCY;
 
     c->retire_wait = !u || on_its_way(p, u) ? WAIT_BASE : wait;
-    if (c->retired)
-        return;
-    c->wait = wait;
-    c->wait_site = pipe__rob(p, p->rob_head)->site;
+    if (!c->retired) {
+        c->wait = wait;
+        c->wait_site = pipe__rob(p, p->rob_head)->site;
+    }
+    return u;
 }
 
-static void wait_reason(struct pipe *p)
+/* Returns the oldest uop if it had to be looked at, else NULL. */
+static const struct duop *wait_reason(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
     c->wait = WAIT_BASE;
     if (c->retired && (p->endless || c->retired >= p->retire_width))
-        return;
-    if (p->rob_head < p->rob_tail) {
-        head_wait(p);
-    } else if (!c->retired) {
+        return NULL;
+    if (p->rob_head < p->rob_tail)
+        return head_wait(p);
+    if (!c->retired) {
         c->wait_site = c->stall_site;
         c->wait = (uint8_t)stall__wait(c->stall);
     }
+    return NULL;
 }
 
 static uint8_t clip(int16_t n)
@@ -226,10 +233,17 @@ static uint8_t clip(int16_t n)
     return (uint8_t)(n < 0 ? 0 : n > 255 ? 255 : n);
 }
 
+static void pending_loads(const struct pending_loads *n, struct cycle_report *c)
+{
+    bool fit = !((n->any | n->l1 | n->l2 | n->l3) & ~255); /* nearly always */
+    c->loads_pending = fit ? (uint8_t)n->any : clip(n->any);
+    c->l1_miss_pending = fit ? (uint8_t)n->l1 : clip(n->l1);
+    c->l2_miss_pending = fit ? (uint8_t)n->l2 : clip(n->l2);
+    c->l3_miss_pending = fit ? (uint8_t)n->l3 : clip(n->l3);
+}
+
 void report__outstanding(struct pipe *p)
 {
-    if (!p->memory || p->now < p->mem_change_at)
-        return;
     unsigned n = memory__outstanding(p->memory, (uint64_t)p->now);
     uint64_t next = memory__next_change(p->memory, (uint64_t)p->now);
     unsigned own = memory__outstanding_own(p->memory, (uint64_t)p->now);
@@ -241,10 +255,10 @@ void report__outstanding(struct pipe *p)
 void report__finish(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
-    wait_reason(p);
+    const struct duop *head = wait_reason(p);
     p->blocker = NULL;
-    if (c->executed_fused < p->width && !p->endless)
-        c->execute_wait = execute_wait(p);
+    if (c->executed_fused < p->width && !p->endless) /* a head that waits is the oldest that does */
+        c->execute_wait = head && head->state != DUOP_DISPATCHED ? c->retire_wait : execute_wait(p, head);
     if (c->stall == STALL_BE_DEPENDENCY && !c->executed && p->pending.l1 > 0)
         c->stall = p->pending.l3 > 0   ? p->own_outstanding >= p->core->mem_bandwidth_requests
                                              ? STALL_BE_DRAM_BANDWIDTH
@@ -253,10 +267,7 @@ void report__finish(struct pipe *p)
                                        : STALL_BE_L2;
     if (c->stall == STALL_BE_PORTS)
         c->stall = (uint8_t)(STALL_BE_PORTS + (c->executed < 3 ? c->executed : 3));
-    c->loads_pending = clip(p->pending.any);
-    c->l1_miss_pending = clip(p->pending.l1);
-    c->l2_miss_pending = clip(p->pending.l2);
-    c->l3_miss_pending = clip(p->pending.l3);
+    pending_loads(&p->pending, c);
     c->mispredict_site = p->recovery_site;
     if (p->divider_free_at > p->now)
         c->flags |= REPORT_DIVIDER;
@@ -264,7 +275,8 @@ void report__finish(struct pipe *p)
         c->flags |= REPORT_RS_EMPTY;
     if (!p->endless && p->stores_used >= p->core->store_buffer)
         c->flags |= REPORT_SB_FULL;
-    report__outstanding(p); /* with what was sent in this cycle */
+    if (p->memory && p->now >= p->mem_change_at) /* sent in this cycle */
+        report__outstanding(p);
     c->mem_outstanding = p->mem_outstanding;
     p->report[p->n_reports++] = *c;
 }
