@@ -75,6 +75,8 @@ void memory__flush_line(struct memory *mem, uint64_t addr, uint64_t now);
 unsigned memory__outstanding(const struct memory *mem, uint64_t now);
 /* Those of this memory alone. */
 unsigned memory__outstanding_own(const struct memory *mem, uint64_t now);
+/* Whether others send requests to the same controller. */
+bool memory__has_company(const struct memory *mem);
 /* Next time after `now` at which one of both changes; UINT64_MAX: never. In a shared uncore others may
  * change the first before that. */
 uint64_t memory__next_change(const struct memory *mem, uint64_t now);

@@ -100,6 +100,7 @@ static int uncore__join(struct memory *mem, const struct core *core, const struc
         return -1;
     assert(opt->member < UNCORE_MAX_MEMBERS && mem->uncore->member[opt->member] == NULL);
     mem->uncore->member[opt->member] = mem;
+    ++mem->uncore->n_members;
     mem->member_key = uncore__member_key(opt->member);
     mem->starts_at = opt->starts_at;
     if (mem->shared)
@@ -165,8 +166,10 @@ static void uncore__leave(struct memory *mem)
     }
     free(mem->outstanding);
     for (unsigned k = 0; k < UNCORE_MAX_MEMBERS; ++k)
-        if (mem->uncore->member[k] == mem)
+        if (mem->uncore->member[k] == mem) {
             mem->uncore->member[k] = NULL;
+            --mem->uncore->n_members;
+        }
 }
 
 void memory__free(struct memory *mem)
@@ -451,6 +454,11 @@ unsigned memory__outstanding(const struct memory *mem, uint64_t now)
 unsigned memory__outstanding_own(const struct memory *mem, uint64_t now)
 {
     return outstanding__count(mem->outstanding, now);
+}
+
+bool memory__has_company(const struct memory *mem)
+{
+    return mem->uncore->n_members > 1;
 }
 
 uint64_t memory__next_change(const struct memory *mem, uint64_t now)

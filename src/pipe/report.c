@@ -187,11 +187,9 @@ void report__finish(struct pipe *p)
         c->flags |= REPORT_SB_FULL;
     if (p->memory) {
         if (p->now >= p->mem_change_at) {
-            unsigned n = memory__outstanding(p->memory, (uint64_t)p->now);
             uint64_t next = memory__next_change(p->memory, (uint64_t)p->now);
-            unsigned own = memory__outstanding_own(p->memory, (uint64_t)p->now);
-            p->mem_outstanding = n > 255 ? 255 : (uint8_t)n;
-            p->own_outstanding = own > 255 ? 255 : (uint8_t)own;
+            p->mem_outstanding = report__outstanding(memory__outstanding(p->memory, (uint64_t)p->now));
+            p->own_outstanding = report__outstanding(memory__outstanding_own(p->memory, (uint64_t)p->now));
             p->mem_change_at = next > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)next;
         }
         c->mem_outstanding = p->mem_outstanding;

@@ -382,6 +382,7 @@ struct pipe {
     unsigned n_reports;
     bool gate_closed;
     bool was_idle;       /* the last cycle changed nothing */
+    int64_t idle_until;  /* nor does any before this one: where a run ended inside idle cycles */
     int64_t progress_at; /* last cycle in which something retired or nothing waited to */
     bool roomy;          /* rings and buffers have room for any ordinary group */
 
@@ -526,6 +527,11 @@ void flush__machine_clear(struct pipe *p, const struct rob_entry *e);
 
 /* report.c */
 void report__stall(struct pipe *p, unsigned issued, uint8_t resource);
+/* A count of requests as reports have it. */
+static inline uint8_t report__outstanding(unsigned n)
+{
+    return n > 255 ? 255 : (uint8_t)n;
+}
 void report__finish(struct pipe *p);
 void report__send(struct pipe *p);
 
