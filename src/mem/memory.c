@@ -446,30 +446,37 @@ void memory__flush_line(struct memory *mem, uint64_t addr, uint64_t now)
         dram__transfer(mem, now);
 }
 
+void memory__requests(const struct memory *mem, uint64_t now, struct memory_requests *requests)
+{
+    struct outstanding *all = &mem->uncore->outstanding;
+    uint64_t at = mem->starts_at;
+
+    requests->own = outstanding__count(mem->outstanding, now);
+    requests->until = mem->outstanding->known_until;
+    requests->all = requests->own;
+    if (!mem->shared)
+        return;
+    requests->all = outstanding__count(all, now + at);
+    if (all->known_until != UINT64_MAX && all->known_until - at < requests->until)
+        requests->until = all->known_until - at;
+}
+
 unsigned memory__outstanding(const struct memory *mem, uint64_t now)
 {
     return outstanding__count(&mem->uncore->outstanding, now + mem->starts_at);
 }
 
-unsigned memory__outstanding_own(const struct memory *mem, uint64_t now)
+uint64_t memory__next_change(const struct memory *mem, uint64_t now)
 {
-    return outstanding__count(mem->outstanding, now);
+    struct memory_requests requests;
+
+    memory__requests(mem, now, &requests);
+    return requests.until;
 }
 
 bool memory__has_company(const struct memory *mem)
 {
     return mem->uncore->n_members > 1;
-}
-
-uint64_t memory__next_change(const struct memory *mem, uint64_t now)
-{
-    uint64_t own = outstanding__next_change(mem->outstanding, now);
-
-    if (!mem->shared)
-        return own;
-    uint64_t all = outstanding__next_change(&mem->uncore->outstanding, now + mem->starts_at);
-    uint64_t here = all == UINT64_MAX ? all : all - mem->starts_at;
-    return here < own ? here : own;
 }
 
 void memory__counts(const struct memory *mem, struct memory_counts *counts)

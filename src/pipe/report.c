@@ -187,10 +187,11 @@ void report__finish(struct pipe *p)
         c->flags |= REPORT_SB_FULL;
     if (p->memory) {
         if (p->now >= p->mem_change_at) {
-            uint64_t next = memory__next_change(p->memory, (uint64_t)p->now);
-            p->mem_outstanding = report__outstanding(memory__outstanding(p->memory, (uint64_t)p->now));
-            p->own_outstanding = report__outstanding(memory__outstanding_own(p->memory, (uint64_t)p->now));
-            p->mem_change_at = next > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)next;
+            struct memory_requests r;
+            memory__requests(p->memory, (uint64_t)p->now, &r);
+            p->mem_outstanding = report__outstanding(r.all);
+            p->own_outstanding = report__outstanding(r.own);
+            p->mem_change_at = r.until > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)r.until;
         }
         c->mem_outstanding = p->mem_outstanding;
     }
