@@ -2,7 +2,7 @@
 /*
  * Three counters at random places of 64 MiB are counted up, and where the next three are depends on what was
  * read: three misses at a time, and every line goes back to memory changed.
- * Bound by: MEM Latency; MEM Bandwidth when four copies share the memory (--copies 4). Control: 16 KiB.
+ * Bound by: MEM Latency; MEM Bandwidth when copies share the memory (--copies 8). Control: 16 KiB.
  */
 #include "leaves.h"
 

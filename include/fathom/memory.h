@@ -78,14 +78,19 @@ const struct evicted_code *memory__evicted_code(const struct memory *mem);
 /* Software prefetch, clflush: hints; never fail. */
 void memory__prefetch(struct memory *mem, uint64_t addr, uint64_t now);
 void memory__flush_line(struct memory *mem, uint64_t addr, uint64_t now);
-/* Requests waiting at the memory controller at `now` (ExtMemOutstanding of the paper), of all that share it.
- */
+/* Requests waiting at the memory controller (ExtMemOutstanding of the paper). */
+struct memory_requests {
+    unsigned all; /* of all memories that share it */
+    unsigned own; /* of this one */
+    uint64_t
+        until; /* the next time at which one of both changes, unless others send more; UINT64_MAX: never */
+};
+void memory__requests(const struct memory *mem, uint64_t now, struct memory_requests *requests);
+/* The parts of it. */
 unsigned memory__outstanding(const struct memory *mem, uint64_t now);
-/* Those of this memory alone. */
-unsigned memory__outstanding_own(const struct memory *mem, uint64_t now);
-/* Next time after `now` at which one of both changes; UINT64_MAX: never. In a shared uncore others may
- * change the first before that. */
 uint64_t memory__next_change(const struct memory *mem, uint64_t now);
+/* Whether others send requests to the same controller. */
+bool memory__has_company(const struct memory *mem);
 
 /* Plain counts for comparison with cachegrind and for reports. */
 struct memory_counts {

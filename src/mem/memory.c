@@ -100,6 +100,7 @@ static int uncore__join(struct memory *mem, const struct core *core, const struc
         return -1;
     assert(opt->member < UNCORE_MAX_MEMBERS && mem->uncore->member[opt->member] == NULL);
     mem->uncore->member[opt->member] = mem;
+    ++mem->uncore->n_members;
     mem->member_key = uncore__member_key(opt->member);
     mem->starts_at = opt->starts_at;
     if (mem->shared)
@@ -165,8 +166,10 @@ static void uncore__leave(struct memory *mem)
     }
     free(mem->outstanding);
     for (unsigned k = 0; k < UNCORE_MAX_MEMBERS; ++k)
-        if (mem->uncore->member[k] == mem)
+        if (mem->uncore->member[k] == mem) {
             mem->uncore->member[k] = NULL;
+            --mem->uncore->n_members;
+        }
 }
 
 void memory__free(struct memory *mem)
@@ -473,25 +476,37 @@ void memory__flush_line(struct memory *mem, uint64_t addr, uint64_t now)
         dram__transfer(mem, now);
 }
 
+void memory__requests(const struct memory *mem, uint64_t now, struct memory_requests *requests)
+{
+    struct outstanding *all = &mem->uncore->outstanding;
+    uint64_t at = mem->starts_at;
+
+    requests->own = outstanding__count(mem->outstanding, now);
+    requests->until = mem->outstanding->known_until;
+    requests->all = requests->own;
+    if (!mem->shared)
+        return;
+    requests->all = outstanding__count(all, now + at);
+    if (all->known_until != UINT64_MAX && all->known_until - at < requests->until)
+        requests->until = all->known_until - at;
+}
+
 unsigned memory__outstanding(const struct memory *mem, uint64_t now)
 {
     return outstanding__count(&mem->uncore->outstanding, now + mem->starts_at);
 }
 
-unsigned memory__outstanding_own(const struct memory *mem, uint64_t now)
-{
-    return outstanding__count(mem->outstanding, now);
-}
-
 uint64_t memory__next_change(const struct memory *mem, uint64_t now)
 {
-    uint64_t own = outstanding__next_change(mem->outstanding, now);
+    struct memory_requests requests;
 
-    if (!mem->shared)
-        return own;
-    uint64_t all = outstanding__next_change(&mem->uncore->outstanding, now + mem->starts_at);
-    uint64_t here = all == UINT64_MAX ? all : all - mem->starts_at;
-    return here < own ? here : own;
+    memory__requests(mem, now, &requests);
+    return requests.until;
+}
+
+bool memory__has_company(const struct memory *mem)
+{
+    return mem->uncore->n_members > 1;
 }
 
 void memory__counts(const struct memory *mem, struct memory_counts *counts)

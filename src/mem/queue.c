@@ -83,12 +83,15 @@ static void outstanding__refresh(struct outstanding *o, uint64_t now)
     for (uint32_t k = 0; k < o->n; ++k) {
         uint64_t from = o->request[k].from;
         uint64_t until = o->request[k].until;
-        if (until + o->slack <= now)
+        if (until <= now) {
+            if (until + o->slack > now)
+                o->request[kept++] = o->request[k];
             continue;
+        }
         o->request[kept++] = o->request[k];
-        o->count += from <= now && now < until;
+        o->count += from <= now;
         uint64_t change = from > now ? from : until;
-        if (change > now && change < o->known_until)
+        if (change < o->known_until)
             o->known_until = change;
     }
     o->n = kept;
@@ -98,10 +101,4 @@ uint32_t outstanding__count(struct outstanding *o, uint64_t now)
 {
     outstanding__refresh(o, now);
     return o->count;
-}
-
-uint64_t outstanding__next_change(struct outstanding *o, uint64_t now)
-{
-    outstanding__refresh(o, now);
-    return o->known_until;
 }

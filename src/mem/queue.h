@@ -84,7 +84,7 @@ struct outstanding {
 };
 
 void outstanding__add(struct outstanding *o, uint64_t from, uint64_t until, uint64_t now);
+/* The answer holds until o->known_until. */
 uint32_t outstanding__count(struct outstanding *o, uint64_t now);
-uint64_t outstanding__next_change(struct outstanding *o, uint64_t now);
 
 #endif

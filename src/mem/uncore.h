@@ -28,6 +28,7 @@ struct uncore {
     struct outstanding outstanding; /* of all members */
     uint32_t dram_after_l3_cyc;     /* from the known L3 miss to the use of the data */
     struct memory *member[UNCORE_MAX_MEMBERS];
+    uint32_t n_members;
 };
 
 enum { UNCORE_MEMBER_SHIFT = 48 };

@@ -245,7 +245,6 @@ static int run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *
 {
     const int64_t end = max_cycles > INT64_MAX / 2 ? INT64_MAX / 2 : p->now + (int64_t)max_cycles;
 
-    p->mem_change_at = p->now; /* others at the controller may have sent requests meanwhile */
     while (p->now < end) {
         cycle(p);
         int64_t next = p->now + 1;
@@ -253,6 +252,7 @@ static int run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *
         if (now_idle && p->was_idle) { /* the second in a row says what the following ones will say */
             next = next_event(p);
             assert(next != CYCLE_NEVER); /* nothing in flight and nothing to come: drained() below */
+            p->idle_until = next;
             next = earlier(next, end);
             rename__idle_cycles(p, next - p->now - 1);
             p->report[p->n_reports - 1].cycles = (uint32_t)(next - p->now);
@@ -280,9 +280,30 @@ int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *a
     return result;
 }
 
+/* The idle cycles before `end` that the last run left over: more of its last report. */
+static void stay_idle(struct pipe *p, int64_t end)
+{
+    int64_t until = earlier(p->idle_until, end);
+
+    if (until <= p->now)
+        return;
+    rename__idle_cycles(p, until - p->now);
+    p->cur.cycles = (uint32_t)(until - p->now);
+    p->cur.mem_outstanding = p->mem_outstanding;
+    p->report[p->n_reports++] = p->cur;
+    if (p->n_reports == REPORT_BATCH)
+        report__send(p);
+    p->now = until;
+}
+
 int pipe__advance(struct pipe *p, uint64_t max_cycles)
 {
-    return run(p, max_cycles, NULL, NULL);
+    const int64_t end = p->now + (int64_t)max_cycles;
+
+    if (p->memory && memory__has_company(p->memory)) /* it may have sent requests meanwhile */
+        report__outstanding(p);
+    stay_idle(p, end);
+    return run(p, (uint64_t)(end - p->now), NULL, NULL);
 }
 
 uint64_t pipe__cycles(const struct pipe *p)

@@ -242,14 +242,19 @@ static void pending_loads(const struct pending_loads *n, struct cycle_report *c)
     c->l3_miss_pending = fit ? (uint8_t)n->l3 : clip(n->l3);
 }
 
+static uint8_t request_count(unsigned n)
+{
+    return n > 255 ? 255 : (uint8_t)n;
+}
+
 void report__outstanding(struct pipe *p)
 {
-    unsigned n = memory__outstanding(p->memory, (uint64_t)p->now);
-    uint64_t next = memory__next_change(p->memory, (uint64_t)p->now);
-    unsigned own = memory__outstanding_own(p->memory, (uint64_t)p->now);
-    p->mem_outstanding = n > 255 ? 255 : (uint8_t)n;
-    p->own_outstanding = own > 255 ? 255 : (uint8_t)own;
-    p->mem_change_at = next > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)next;
+    struct memory_requests r;
+
+    memory__requests(p->memory, (uint64_t)p->now, &r);
+    p->mem_outstanding = request_count(r.all);
+    p->own_outstanding = request_count(r.own);
+    p->mem_change_at = r.until > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)r.until;
 }
 
 void report__finish(struct pipe *p)

@@ -108,10 +108,13 @@ void schedule__bind(struct pipe *p, struct duop *u, unsigned slot)
 
 /* --- wake-up ---------------------------------------------------------------------------------- */
 
+/* What is further away than the wheel goes round comes back and is added again. */
 static void wheel_add(struct pipe *p, struct duop *u, int64_t when)
 {
+    if (when - p->now >= WHEEL)
+        when = p->now + WHEEL - 1;
     unsigned b = (unsigned)when & (WHEEL - 1);
-    assert(when > p->now && when - p->now < WHEEL);
+    assert(when > p->now);
     u->next = p->wheel[b];
     p->wheel[b] = (uint16_t)(slot_of(u) + 1);
     p->wheel_used[b / 64] |= 1ull << b % 64;
@@ -130,8 +133,6 @@ void schedule__set_ready(struct pipe *p, struct duop *u)
     else
         when = r;
     when = max_cycle(when, p->now + 1);
-    if (when - p->now >= WHEEL)
-        when = p->now + WHEEL - 1;
     if (p->trace)
         trace__of(p, u)->queued_at = when;
     wheel_add(p, u, when);
@@ -241,6 +242,10 @@ static void join_queues(struct pipe *p)
         i = u->next;
         if (u->flags & DUOP_DEAD)
             continue;
+        if (u->ready > p->now) {
+            wheel_add(p, u, u->ready);
+            continue;
+        }
         if (order || u->tp_cyc || (p->memory && u->t->kind == UOP_LOAD && execute__must_wait(p, u)))
             hold(p, u); /* oldest first */
         else

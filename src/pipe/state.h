@@ -387,6 +387,7 @@ struct pipe {
     const struct duop *blocker; /* whose result the oldest waiting uop needs, NULL: none */
     bool gate_closed;
     bool was_idle;       /* the last cycle changed nothing */
+    int64_t idle_until;  /* nor does any before this one: where a run ended inside idle cycles */
     int64_t progress_at; /* last cycle in which something retired or nothing waited to */
     bool roomy;          /* rings and buffers have room for any ordinary group */
 

@@ -117,7 +117,7 @@ static int check_header(const char *path, const unsigned char *bytes, size_t siz
                             "the result file '%s' has format version %u, newer than this fathom knows (%d); "
                             "read it with a newer fathom",
                             path, be32(bytes + 60), STORE_VERSION);
-    if (be32(bytes + 60) != STORE_VERSION)
+    if (be32(bytes + 60) < STORE_OLDEST_VERSION)
         return fail_damaged(st, path, "it has no format version");
     size_t page = (size_t)bytes[16] << 8 | bytes[17];
     if (page == 1)
@@ -426,6 +426,50 @@ static void read_cores(struct rows *rows, struct profile *profile)
     free(counts);
 }
 
+static void read_copy_nodes(struct rows *rows, struct profile *profile, size_t *counts)
+{
+    count_children(rows, "SELECT copy, count(*) FROM copy_node GROUP BY copy", counts, profile->n_copies);
+    for (size_t i = 0; i < profile->n_copies && !rows->what; i++) {
+        profile->copy[i].tree.node = calloc(counts[i] + 1, sizeof(struct profile_node));
+        if (!profile->copy[i].tree.node)
+            rows->what = "out of memory";
+    }
+    rows__open(rows, "SELECT copy,name,path,level,value,unit,flagged,source,hint FROM copy_node ORDER BY id");
+    while (rows__next(rows)) {
+        int owner = rows__index(rows, profile->n_copies);
+        if (!take_child(rows, owner, counts))
+            break;
+        struct profile_tree *tree = &profile->copy[owner].tree;
+        read_node(rows, &tree->node[tree->n_nodes++]);
+    }
+}
+
+static void read_copies(struct rows *rows, struct profile *profile)
+{
+    size_t *counts = NULL;
+
+    if (!has_table(rows, "copy") || !has_table(rows, "copy_node"))
+        return;
+    profile->copy = rows__table(rows, "copy", sizeof *profile->copy, &profile->n_copies);
+    rows__open(rows, "SELECT name,alone,starts_at,instructions,cycles,slowdown FROM copy ORDER BY id");
+    for (size_t i = 0; i < profile->n_copies && rows__next(rows); i++) {
+        struct profile_copy *row = &profile->copy[i];
+        row->name = rows__text(rows);
+        row->alone = rows__int_in(rows, 0, 1) != 0;
+        row->starts_at = (uint64_t)rows__int(rows);
+        row->instructions = (uint64_t)rows__int(rows);
+        row->cycles = (uint64_t)rows__int(rows);
+        row->slowdown = rows__real(rows);
+        row->tree.name = strdup("topdown");
+    }
+    counts = calloc(profile->n_copies + 1, sizeof *counts);
+    if (counts)
+        read_copy_nodes(rows, profile, counts);
+    else
+        rows->what = "out of memory";
+    free(counts);
+}
+
 static void read_stacks(struct rows *rows, struct profile *profile)
 {
     size_t *counts = NULL;
@@ -591,6 +635,7 @@ struct profile *profile__load(const char *path, struct status *st)
         read_lists(&rows, profile);
         read_ideals(&rows, profile);
         read_cores(&rows, profile);
+        read_copies(&rows, profile);
     }
     rows__close(&rows);
     sqlite3_close(rows.db);

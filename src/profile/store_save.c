@@ -207,6 +207,26 @@ static void write_what_ifs(struct insert *ins, const struct profile *profile)
         write_nodes(ins, &profile->core_result[i].tree, i, &id);
 }
 
+static void write_copies(struct insert *ins, const struct profile *profile)
+{
+    insert__open(ins, "INSERT INTO copy VALUES(?,?,?,?,?,?,?)");
+    for (size_t i = 0; i < profile->n_copies; i++) {
+        const struct profile_copy *row = &profile->copy[i];
+        insert__int(ins, (int64_t)i);
+        insert__text(ins, row->name);
+        insert__int(ins, row->alone);
+        insert__int(ins, (int64_t)row->starts_at);
+        insert__int(ins, (int64_t)row->instructions);
+        insert__int(ins, (int64_t)row->cycles);
+        insert__real(ins, row->slowdown);
+        insert__row(ins);
+    }
+    insert__open(ins, "INSERT INTO copy_node VALUES(?,?,?,?,?,?,?,?,?,?)");
+    int64_t id = 0;
+    for (size_t i = 0; i < profile->n_copies; i++)
+        write_nodes(ins, &profile->copy[i].tree, i, &id);
+}
+
 static void write_stacks(struct insert *ins, const struct profile *profile)
 {
     insert__open(ins, "INSERT INTO stack VALUES(?,?)");
@@ -319,6 +339,7 @@ static unsigned char *make_image(const struct profile *profile, size_t *size_byt
     write_code(&ins, profile);
     write_lists(&ins, profile);
     write_what_ifs(&ins, profile);
+    write_copies(&ins, profile);
     sqlite3_finalize(ins.stmt);
     if (ins.rc == SQLITE_OK)
         ins.rc = sqlite3_exec(ins.db, "COMMIT", NULL, NULL, NULL);

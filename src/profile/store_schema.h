@@ -10,7 +10,8 @@
 
 enum {
     STORE_APPLICATION_ID = 0x66746d31, /* "ftm1" */
-    STORE_VERSION = 1,                 /* PRAGMA user_version; raised when a reader must know */
+    STORE_VERSION = 2,                 /* PRAGMA user_version; raised when a reader must know */
+    STORE_OLDEST_VERSION = 1,          /* that can be read */
 };
 
 #define STORE_WEIGHTS                                                                                        \
@@ -44,6 +45,11 @@ enum {
     "CREATE TABLE core(id INTEGER PRIMARY KEY, name TEXT, title TEXT, self INTEGER NOT NULL,"                \
     " instructions INTEGER NOT NULL, cycles INTEGER NOT NULL, unknown INTEGER NOT NULL);"                    \
     "CREATE TABLE core_node(id INTEGER PRIMARY KEY, core INTEGER NOT NULL REFERENCES core(id), name TEXT,"   \
+    " path TEXT, level INTEGER NOT NULL, value REAL, unit TEXT, flagged INTEGER NOT NULL, source TEXT,"      \
+    " hint TEXT);"                                                                                           \
+    "CREATE TABLE copy(id INTEGER PRIMARY KEY, name TEXT, alone INTEGER NOT NULL,"                           \
+    " starts_at INTEGER NOT NULL, instructions INTEGER NOT NULL, cycles INTEGER NOT NULL, slowdown REAL);"   \
+    "CREATE TABLE copy_node(id INTEGER PRIMARY KEY, copy INTEGER NOT NULL REFERENCES copy(id), name TEXT,"   \
     " path TEXT, level INTEGER NOT NULL, value REAL, unit TEXT, flagged INTEGER NOT NULL, source TEXT,"      \
     " hint TEXT);"                                                                                           \
     "CREATE TABLE host(id INTEGER PRIMARY KEY, key TEXT, value TEXT);"                                       \

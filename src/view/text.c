@@ -169,7 +169,7 @@ static void header_line(const struct page *page, const char *key, const char *va
 static void header(const struct page *page)
 {
     const struct profile *profile = page->profile;
-    char exit_status[64];
+    char exit_status[64], copies[96];
 
     paint(page, BOLD);
     fprintf(page->out, profile->version ? "fathom " : "fathom");
@@ -180,6 +180,11 @@ static void header(const struct page *page)
     header_line(page, "source", profile->source);
     header_line(page, "core", profile->core);
     header_line(page, "guest CPU", profile->guest_cpu);
+    if (profile->n_copies) {
+        snprintf(copies, sizeof copies, "%zu; all figures but those of single copies are sums over them",
+                 profile->n_copies - 1);
+        header_line(page, "copies", copies);
+    }
     snprintf(exit_status, sizeof exit_status, "%d%s", profile->exit_status,
              profile->complete ? "" : " (incomplete run, see the warnings)");
     if (profile->exit_status != 0 || !profile->complete)
@@ -526,6 +531,92 @@ static void cores(const struct page *page)
     }
 }
 
+/* --- copies ----------------------------------------------------------------------------------- */
+
+static const struct copy_column {
+    const char *title, *path;
+} copy_column[] = {
+    {"Ret", "Retiring"},
+    {"BadSp", "Bad Speculation"},
+    {"Front", "Frontend Bound"},
+    {"Core", "Backend Bound/Core Bound"},
+    {"L1", "Backend Bound/Memory Bound/L1 Bound"},
+    {"L2", "Backend Bound/Memory Bound/L2 Bound"},
+    {"L3", "Backend Bound/Memory Bound/L3 Bound"},
+    {"MLat", "Backend Bound/Memory Bound/Ext. Memory Bound/MEM Latency"},
+    {"MBand", "Backend Bound/Memory Bound/Ext. Memory Bound/MEM Bandwidth"},
+    {"Store", "Backend Bound/Memory Bound/Stores Bound"},
+};
+enum { COPY_COLUMNS = sizeof copy_column / sizeof copy_column[0] };
+
+static void copy_line(const struct page *page, const char *name, uint64_t instructions, uint64_t cycles,
+                      double slowdown, const struct profile_tree *tree)
+{
+    char a[32], b[32], c[32];
+
+    fputs("  ", page->out);
+    put(page->out, name, 6, true);
+    fprintf(page->out, " %8s %6s %6sx ", brief(cycles, a),
+            number(weight__ratio((double)instructions, (double)cycles), 2, b), number(slowdown, 2, c));
+    for (int k = 0; k < COPY_COLUMNS; k++) {
+        const struct profile_node *node = profile_tree__find(tree, copy_column[k].path);
+        fprintf(page->out, " %5s", node ? number(node->value, 1, a) : "-");
+    }
+    fputc('\n', page->out);
+}
+
+/* What the copies gain together, and the part of the tree that grows most. */
+static void copies_sentence(const struct page *page)
+{
+    const struct profile *profile = page->profile;
+    const struct profile_node *grown = NULL;
+    double n = (double)(profile->n_copies - 1), throughput = profile__throughput(profile);
+    double most = 0, before = 0;
+    char text[320], a[32], b[32], c[32];
+    int used;
+
+    if (profile->n_copies < 3 || profile->n_trees == 0)
+        return;
+    for (int k = 1; k < COPY_COLUMNS; k++) {
+        const struct profile_node *node = profile_tree__find(&profile->tree[0], copy_column[k].path);
+        const struct profile_node *was = profile_tree__find(&profile->copy[0].tree, copy_column[k].path);
+        if (!node || !was || !(node->value - was->value > most))
+            continue;
+        most = node->value - was->value;
+        before = was->value;
+        grown = node;
+    }
+    used = snprintf(text, sizeof text,
+                    "%.0f copies do the work of %s that run alone; each takes %s times as long.", n,
+                    number(throughput, 2, a), number(n / throughput, 2, b));
+    if (grown && most >= 1)
+        snprintf(text + used, sizeof text - (size_t)used,
+                 " What grows most is %.60s: %s %% of the slots alone, %s %% with the others.",
+                 or_empty(grown->name), number(before, 1, a), number(grown->value, 1, c));
+    fputs("  ", page->out);
+    put_wrapped(page->out, text, 2);
+}
+
+static void copies(const struct page *page)
+{
+    const struct profile *profile = page->profile;
+
+    if (!profile->n_copies || !profile->n_trees)
+        return;
+    title(page, "Copies", "on cores that share L3 and memory, and one alone; % of the slots");
+    fprintf(page->out, "  %-6s %8s %6s %7s ", "copy", "cycles", "IPC", "slower");
+    for (int k = 0; k < COPY_COLUMNS; k++)
+        fprintf(page->out, " %5s", copy_column[k].title);
+    fputc('\n', page->out);
+    for (size_t i = 0; i < profile->n_copies; i++) {
+        const struct profile_copy *row = &profile->copy[i];
+        copy_line(page, or_empty(row->name), row->instructions, row->cycles, row->slowdown, &row->tree);
+    }
+    copy_line(page, "all", profile->instructions, profile->cycles,
+              (double)(profile->n_copies - 1) / profile__throughput(profile), &profile->tree[0]);
+    copies_sentence(page);
+}
+
 static void stack_line(const struct page *page, const char *name, double cycles, double cpi, double percent,
                        bool with_bar)
 {
@@ -789,6 +880,7 @@ void view__text(const struct profile *profile, const struct text_options *opt, F
         trees(&page);
     ideals(&page);
     cores(&page);
+    copies(&page);
     stacks(&page);
     functions(&page);
     warnings(&page);

@@ -200,4 +200,28 @@ static inline struct profile *fixture__profile(void)
     return profile;
 }
 
+/* The same as the sum of two copies: one alone twice as fast. */
+static inline void fixture__copies(struct profile *profile)
+{
+    static const struct fixture_node node[] = {
+        {"Retiring", "Retiring", 1, 40.0, -1, "% slots", false, NULL},
+        {"Backend Bound", "Backend Bound", 1, 60.0, -1, "% slots", true, NULL},
+        {"Core Bound", "Backend Bound/Core Bound", 2, 9.5, -1, "% slots", false, "wait less"},
+        {"L1 Bound", "Backend Bound/Memory Bound/L1 Bound", 3, 1.25, -1, "% slots", false, NULL},
+    };
+
+    profile->n_copies = 3;
+    profile->copy = calloc(3, sizeof *profile->copy);
+    for (unsigned i = 0; i < 3; i++) {
+        char name[2] = {(char)('0' + i), 0};
+        profile->copy[i] = (struct profile_copy){.name = fixture__copy(i ? name : "alone"),
+                                                 .alone = i == 0,
+                                                 .starts_at = i == 2 ? 10007 : 0,
+                                                 .instructions = 435000,
+                                                 .cycles = i ? 500000 : 250000,
+                                                 .slowdown = i ? 2 : 1};
+        fixture__tree(&profile->copy[i].tree, "topdown", "exact", node, i == 2 ? 3 : 4, false);
+    }
+}
+
 #endif

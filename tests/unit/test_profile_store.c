@@ -144,6 +144,28 @@ static void test_round_trip(void **state)
     profile__free(after);
 }
 
+static void test_copies(void **state)
+{
+    struct folder *folder = *state;
+    struct profile *before = fixture__profile();
+    fixture__copies(before);
+    before->copy[2].slowdown = (double)NAN;
+    save(before, folder->file);
+    struct profile *after = load(folder->file);
+    char *a = json_of(before), *b = json_of(after);
+    assert_string_equal(a, b);
+    assert_int_equal(after->n_copies, 3);
+    assert_true(after->copy[0].alone && !after->copy[2].alone);
+    assert_int_equal(after->copy[2].starts_at, 10007);
+    assert_int_equal(after->copy[2].tree.n_nodes, 3);
+    assert_string_equal(after->copy[2].tree.node[2].hint, "wait less");
+    assert_true(isnan(after->copy[2].slowdown) && isnan(profile__throughput(after)));
+    free(a);
+    free(b);
+    profile__free(before);
+    profile__free(after);
+}
+
 static void test_empty_profile(void **state)
 {
     struct folder *folder = *state;
@@ -329,12 +351,15 @@ static void test_changed_files(void **state)
 {
     struct folder *folder = *state;
     struct profile *profile = fixture__profile();
+    fixture__copies(profile);
     static const struct {
         const char *sql, *sentence_has;
     } cases[] = {
         {"PRAGMA user_version=99", "newer"},
         {"PRAGMA user_version=0", "damaged"},
         {"DROP TABLE event", "damaged"},
+        {"UPDATE copy_node SET copy=3 WHERE id=0", "damaged"},
+        {"UPDATE copy SET alone=2 WHERE id=0", "damaged"},
         {"DROP TABLE host; CREATE VIEW host AS SELECT 0 AS id, 'a' AS key, 'b' AS value", "damaged"},
         {"DELETE FROM meta WHERE key='cycles'", "damaged"},
         {"DELETE FROM place WHERE id=2", "damaged"},
@@ -365,6 +390,10 @@ static void test_tolerated_changes(void **state)
                          "UPDATE tree_node SET value='abc'; CREATE TABLE more(x)");
     after = load(folder->file);
     assert_null(after->core);
+    profile__free(after);
+    change(folder->file, "PRAGMA user_version=1; DROP TABLE copy_node; DROP TABLE copy"); /* before them */
+    after = load(folder->file);
+    assert_int_equal(after->n_copies, 0);
     profile__free(after);
     profile__free(profile);
 }
@@ -430,6 +459,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trip, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_copies, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_empty_profile, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_same_bytes, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_through_symlink, make_folder, remove_folder),

@@ -123,15 +123,19 @@ static void clocks_may_differ(void **state)
 {
     struct chip chip;
     struct mem_result res;
+    struct memory_requests requests;
 
     (void)state;
     chip__open(&chip, 2, "8MiB", true, 5000);
     res = load(chip.mem[1], BASE, START);
     assert_int_equal(res.ready - START, dram_cyc(&chip));
-    assert_int_equal(memory__outstanding(chip.mem[0], START + 5000 + 100), 1);
-    assert_int_equal(memory__outstanding_own(chip.mem[0], START + 5000 + 100), 0);
-    assert_int_equal(memory__outstanding_own(chip.mem[1], START + 100), 1);
-    assert_int_equal(memory__next_change(chip.mem[0], START + 5000 + 100), res.ready + 5000);
+    memory__requests(chip.mem[0], START + 5000 + 100, &requests);
+    assert_int_equal(requests.all, 1);
+    assert_int_equal(requests.own, 0);
+    assert_int_equal(requests.until, res.ready + 5000);
+    memory__requests(chip.mem[1], START + 100, &requests);
+    assert_int_equal(requests.all, 1);
+    assert_int_equal(requests.own, 1);
     res = load(chip.mem[0], BASE, START + 5000); /* the channel is taken by the other's line */
     assert_true(res.ready - (START + 5000) > dram_cyc(&chip));
     chip__close(&chip);

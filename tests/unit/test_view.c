@@ -89,6 +89,20 @@ static void test_text(void **state)
     check_text("report-color.txt", &(struct text_options){.color = true});
 }
 
+static void test_copies(void **state)
+{
+    (void)state;
+    struct profile *profile = fixture__profile();
+    fixture__copies(profile);
+    assert_true(profile__throughput(profile) == 1);
+    char *text = render_text(profile, &(struct text_options){0}), *json = render_json(profile);
+    check_golden("report-copies.txt", text);
+    check_golden("report-copies.json", json);
+    free(text);
+    free(json);
+    profile__free(profile);
+}
+
 static void test_json(void **state)
 {
     (void)state;
@@ -166,10 +180,8 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_text_is_safe),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_copies), cmocka_unit_test(test_json),
+        cmocka_unit_test(test_text_is_safe), cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
