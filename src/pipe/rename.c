@@ -140,6 +140,8 @@ static void read_sources(struct pipe *p, struct duop *u)
             int64_t at = producer->base + v->lat_cyc;
             if (p->trace && at > u->ready)
                 trace__of(p, u)->producer = producer->seq;
+            if (at > u->ready)
+                u->last = producer->seq + 1;
             u->ready = max_cycle(u->ready, at);
         } else
             add_edge(p, u, producer, v->lat_cyc);

@@ -26,7 +26,7 @@ run() {
     "$fathom" run -q -o "$work/$1.fathom" "${@:2}" >/dev/null 2>&1
 }
 cp "$examples/matmul" app
-run matmul -- ./app 64
+run matmul -- ./app 64 64
 run triad -n 2000000 -- "$examples/triad"
 run branch -n 2000000 -- "$examples/branch"
 run l1 -n 1000000 -- "$examples/chase" l1
