@@ -6,6 +6,7 @@ enum { SOURCES_BACK = 4 }; /* how far back a delay is looked for */
 
 struct reason {
     uint8_t stall, wait;
+    const struct duop *load; /* a load before it is to blame; NULL: the uop itself */
 };
 
 /* When others can use the result of a uop; retirement sees it later. */
@@ -50,23 +51,23 @@ static bool inherits(const struct duop *u, const struct duop *o)
 static struct reason load_reason(const struct pipe *p, const struct duop *u, int64_t now)
 {
     if (u->tlb_until > now)
-        return (struct reason){STALL_BE_DTLB, WAIT_DTLB};
+        return (struct reason){STALL_BE_DTLB, WAIT_DTLB, NULL};
     if (u->lfb_until > now)
-        return (struct reason){STALL_BE_L1_FB_FULL, WAIT_L1D};
+        return (struct reason){STALL_BE_L1_FB_FULL, WAIT_L1D, NULL};
     switch (u->waits_for) {
     case MEM_L1:
         if (is_plain_hit(u) && u->flags & DUOP_KNOWN && inherits(u, u) && port_delay(u) >= u->done_at - now)
-            return (struct reason){STALL_BE_PORTS, WAIT_PORTS};
-        return (struct reason){u->l1_cause, WAIT_L1D};
+            return (struct reason){STALL_BE_PORTS, WAIT_PORTS, NULL};
+        return (struct reason){u->l1_cause, WAIT_L1D, NULL};
     case MEM_L3:
-        return (struct reason){STALL_BE_L3, WAIT_L3};
+        return (struct reason){STALL_BE_L3, WAIT_L3, NULL};
     case MEM_DRAM: /* ME-6: many requests under way, or waiting longer than when idle */
         if (p->own_outstanding >= p->core->mem_bandwidth_requests ||
             u->done_at - now > p->level_cyc[MEM_DRAM])
-            return (struct reason){STALL_BE_DRAM_BANDWIDTH, WAIT_DRAM};
-        return (struct reason){STALL_BE_DRAM, WAIT_DRAM};
+            return (struct reason){STALL_BE_DRAM_BANDWIDTH, WAIT_DRAM, NULL};
+        return (struct reason){STALL_BE_DRAM, WAIT_DRAM, NULL};
     default:
-        return (struct reason){STALL_BE_L2, WAIT_L2};
+        return (struct reason){STALL_BE_L2, WAIT_L2, NULL};
     }
 }
 
@@ -77,8 +78,8 @@ static struct reason unit_reason(struct pipe *p, const struct duop *u)
 
     for (unsigned k = 0; r && k < r->n_uops; k++)
         if (r->uops[k].div_cyc)
-            return (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE};
-    return (struct reason){STALL_BE_SERIAL, WAIT_OTHER};
+            return (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE, NULL};
+    return (struct reason){STALL_BE_SERIAL, WAIT_OTHER, NULL};
 }
 
 /* The uop whose result was the last that `u` needed, NULL if it was long ago. */
@@ -109,30 +110,33 @@ static struct reason executing_reason(struct pipe *p, struct duop *u)
 {
     int64_t left = result_at(u) - p->now;
     struct duop *o = u;
+    struct reason r;
 
     for (unsigned k = 0; o && k < SOURCES_BACK; k++, o = last_source(p, o)) {
         if (!inherits(u, o))
             continue;
         if (o != u && o->t->kind == UOP_LOAD && !is_plain_hit(o) && load_delay(o) >= left) {
             inherit(p, u, o);
-            return load_reason(p, o, o->done_at - (o->waits_for == MEM_L1 ? LOAD_LATENCY + left : 1));
+            r = load_reason(p, o, o->done_at - (o->waits_for == MEM_L1 ? LOAD_LATENCY + left : 1));
+            r.load = o;
+            return r;
         }
         left -= port_delay(o);
         if (left <= 0) {
             inherit(p, u, o);
-            return (struct reason){STALL_BE_PORTS, WAIT_PORTS};
+            return (struct reason){STALL_BE_PORTS, WAIT_PORTS, NULL};
         }
     }
-    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY};
+    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY, NULL};
 }
 
 static struct reason uop_reason(struct pipe *p, struct duop *u)
 {
     if (u->state == DUOP_QUEUED)
-        return u->t->div_cyc ? (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE}
-                             : (struct reason){STALL_BE_PORTS, WAIT_PORTS};
+        return u->t->div_cyc ? (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE, NULL}
+                             : (struct reason){STALL_BE_PORTS, WAIT_PORTS, NULL};
     if (u->state == DUOP_WAITING && u->pending == 0 && (u->tp_cyc || u->fence))
-        return u->flags & DUOP_DRAINS ? (struct reason){STALL_BE_L1_LOCK, WAIT_L1D} : unit_reason(p, u);
+        return u->flags & DUOP_DRAINS ? (struct reason){STALL_BE_L1_LOCK, WAIT_L1D, NULL} : unit_reason(p, u);
     if (u->state == DUOP_DISPATCHED) {
         if (u->t->kind == UOP_LOAD) {
             struct reason r = load_reason(p, u, p->now);
@@ -141,14 +145,14 @@ static struct reason uop_reason(struct pipe *p, struct duop *u)
             return r;
         }
         if (u->t->kind == UOP_STA && u->tlb_until > p->now)
-            return (struct reason){STALL_BE_STORE_DTLB, WAIT_DTLB};
+            return (struct reason){STALL_BE_STORE_DTLB, WAIT_DTLB, NULL};
         if (u->t->div_cyc)
-            return (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE};
+            return (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE, NULL};
         if (u->tp_cyc)
             return unit_reason(p, u);
         return executing_reason(p, u);
     }
-    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY};
+    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY, NULL};
 }
 
 /* The oldest uop without a result, and its instruction. Those before it retire as soon as retirement sees
@@ -196,7 +200,10 @@ static void backend_stall(struct pipe *p)
         c->stall_site = e->site;
     if (!u)
         return;
-    c->stall = uop_reason(p, u).stall;
+    struct reason r = uop_reason(p, u);
+    c->stall = r.stall;
+    if (r.load && p->planned - r.load->fetched <= p->fetched_mask) /* it may have left the ring */
+        c->stall_site = pipe__fetched(p, r.load->fetched)->site;
     if (!u->head_at)
         u->head_at = p->now;
 }
