@@ -73,6 +73,8 @@ def corrected(core, cells):
     if mnem.startswith("VPCMPEQ") and mnem[7:] in ("B", "W", "D", "Q") and "M" not in form.replace("XMM", "").replace("YMM", ""):
         if cells[SAME] == "-":
             cells[LAT] = " ".join(pair + ",s0" if ",s" not in pair else pair for pair in cells[LAT].split())
+    if mnem in ("POPF", "POPFQ") and core == "SKL":
+        cells[PORTS] = "3*p0156+2*p06+1*p1+1*p23"
     return cells
 
 

@@ -20,15 +20,18 @@ static inline void add_row(int width, double factor, const double *b, double *c)
     }
 }
 
-static __attribute__((noinline)) void multiply(int n, const double *a, const double *b, double *c)
+static __attribute__((noinline)) void multiply(int rows, int n, const double *a, const double *b, double *c)
 {
+    static _Alignas(64) double block[DEEP * WIDE];
+
     for (int jj = 0; jj < n; jj += WIDE)
         for (int kk = 0; kk < n; kk += DEEP) {
             int width = n - jj < WIDE ? n - jj : WIDE;
 
-            for (int i = 0; i < n; i++)
-                for (int k = kk; k < kk + DEEP; k++)
-                    add_row(width, a[i * n + k], &b[k * n + jj], &c[i * n + jj]);
+            block__copy(block, &b[kk * n + jj], n, DEEP, width);
+            for (int i = 0; i < rows; i++)
+                for (int k = 0; k < DEEP; k++)
+                    add_row(width, a[i * n + kk + k], &block[k * width], &c[i * n + jj]);
         }
 }
 
@@ -36,7 +39,7 @@ int main(int argc, char **argv)
 {
     struct matrices m = matrices__new(argc, argv);
 
-    multiply(m.n, m.a, m.b, m.c);
+    multiply(m.rows, m.n, m.a, m.b, m.c);
     matrices__print_checksum(&m);
     return 0;
 }

@@ -3,9 +3,9 @@
  * with every step, and adds into one sum, so that each addition waits for the one before. */
 #include "matmul.h"
 
-static __attribute__((noinline)) void multiply(int n, const double *a, const double *b, double *c)
+static __attribute__((noinline)) void multiply(int rows, int n, const double *a, const double *b, double *c)
 {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < rows; i++)
         for (int j = 0; j < n; j++) {
             double sum = 0;
 
@@ -19,7 +19,7 @@ int main(int argc, char **argv)
 {
     struct matrices m = matrices__new(argc, argv);
 
-    multiply(m.n, m.a, m.b, m.c);
+    multiply(m.rows, m.n, m.a, m.b, m.c);
     matrices__print_checksum(&m);
     return 0;
 }

@@ -341,6 +341,7 @@ bool execute__retire_store(struct pipe *p, struct store_entry *s)
         memory__store(p->memory, s->ip, s->addr, s->size, s->non_temporal, (uint64_t)p->now, &r);
         owned = max_cycle(owned, (int64_t)r.ready);
         s->split = r.split;
+        s->owned_at = (int64_t)r.ready - (r.split == 2 ? (int64_t)p->core->split_page_cyc : r.split);
         s->tlb_until = (int64_t)r.tlb_until;
         to_code = r.code;
         p->mem_change_at = p->now;

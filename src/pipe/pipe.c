@@ -64,7 +64,7 @@ static void init(struct pipe *p)
     p->n_ports = p->core->ports;
     p->uop_head = p->uop_tail = 1; /* 0 in a value: ready long ago */
     p->store_head = p->store_tail = p->store_retired = p->store_unknown = 1;
-    p->p4_blocked_at = -1;
+    p->p4_blocked_at = p->twice_at = -1;
     p->recovery_site = REPORT_NO_SITE;
     p->prf_int_free = (int32_t)p->core->prf_int - 26;
     p->prf_vec_free = (int32_t)p->core->prf_vec - 26;
@@ -192,6 +192,7 @@ static int64_t next_event(struct pipe *p)
     if (p->rob_head < p->rob_tail) {
         const struct rob_entry *e = pipe__rob(p, p->rob_head);
         int64_t done = e->issued_at;
+        t = earlier(t, report__next_change(p));
         for (unsigned k = 0; k < e->n_uops; k++) {
             const struct duop *u = pipe__uop(p, e->first_uop + k);
             done = max_cycle(done, u->done_at);

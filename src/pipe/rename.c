@@ -140,7 +140,7 @@ static void read_sources(struct pipe *p, struct duop *u)
             int64_t at = producer->base + v->lat_cyc;
             if (at > u->ready) {
                 u->ready = at;
-                u->producer = (uint16_t)(producer->seq & (UOP_RING - 1));
+                u->last = producer->seq + 1;
                 if (p->trace)
                     trace__of(p, u)->producer = producer->seq;
             }

@@ -2,89 +2,244 @@
 /* Cycle reports: why slots stayed empty (TD-3) and what the core waited for. */
 #include "pipe/state.h"
 
+enum { SOURCES_BACK = 4 }; /* how far back a delay is looked for */
+
 struct reason {
     uint8_t stall, wait;
+    const struct duop *load; /* a load before it is to blame; NULL: the uop itself */
 };
 
-static struct reason load_reason(const struct pipe *p, const struct duop *u)
+/* When others can use the result of a uop; retirement sees it later. */
+static int64_t result_at(const struct duop *u)
 {
-    if (u->tlb_until > p->now)
-        return (struct reason){STALL_BE_DTLB, WAIT_DTLB};
-    if (u->lfb_until > p->now)
-        return (struct reason){STALL_BE_L1_FB_FULL, WAIT_L1D};
+    if (!(u->flags & DUOP_KNOWN))
+        return CYCLE_NEVER;
+    if (u->tp_cyc || u->t->kind == UOP_LOAD || u->tlb_until)
+        return u->done_at;
+    return u->base + (u->t->kind == UOP_COMPUTE && u->t->max_lat ? u->t->max_lat : 1);
+}
+
+/* The part of [from, from + cycles) before the uop was the oldest: nobody has been charged for it. */
+static int64_t uncharged(const struct duop *u, int64_t from, int64_t cycles)
+{
+    return u->head_at && u->head_at - from < cycles ? max_cycle(u->head_at - from, 0) : cycles;
+}
+
+/* How long a dispatched uop waited for its port, a complete load longer than a hit takes. */
+static int64_t port_delay(const struct duop *u)
+{
+    return u->t->div_cyc ? 0 : uncharged(u, u->issued_at, u->port_wait);
+}
+
+static int64_t load_delay(const struct duop *u)
+{
+    return uncharged(u, u->issued_at, u->done_at - LOAD_LATENCY - u->issued_at);
+}
+
+static bool is_plain_hit(const struct duop *u)
+{
+    return u->waits_for == MEM_L1 && u->l1_cause == STALL_BE_L1 && !u->tlb_until;
+}
+
+/* May the delay of `o` be charged to `u`? */
+static bool inherits(const struct duop *u, const struct duop *o)
+{
+    return o->heir == 0 || o->heir == (uint32_t)(u->seq + 1);
+}
+
+/* Why a load is not complete at `now`. */
+static struct reason load_reason(const struct pipe *p, const struct duop *u, int64_t now)
+{
+    if (u->tlb_until > now)
+        return (struct reason){STALL_BE_DTLB, WAIT_DTLB, NULL};
+    if (u->lfb_until > now)
+        return (struct reason){STALL_BE_L1_FB_FULL, WAIT_L1D, NULL};
     switch (u->waits_for) {
     case MEM_L1:
-        if (u->l1_cause == STALL_BE_L1 && u->port_wait > LOAD_LATENCY)
-            return (struct reason){STALL_BE_PORTS, WAIT_PORTS};
-        return (struct reason){u->l1_cause, WAIT_L1D};
+        if (is_plain_hit(u) && u->flags & DUOP_KNOWN && inherits(u, u) && port_delay(u) >= u->done_at - now)
+            return (struct reason){STALL_BE_PORTS, WAIT_PORTS, NULL};
+        return (struct reason){u->l1_cause, WAIT_L1D, NULL};
     case MEM_L3:
-        return (struct reason){STALL_BE_L3, WAIT_L3};
+        return (struct reason){STALL_BE_L3, WAIT_L3, NULL};
     case MEM_DRAM: /* ME-6: many requests under way, or waiting longer than when idle */
         if (p->own_outstanding >= p->core->mem_bandwidth_requests ||
-            u->done_at - p->now > p->level_cyc[MEM_DRAM])
-            return (struct reason){STALL_BE_DRAM_BANDWIDTH, WAIT_DRAM};
-        return (struct reason){STALL_BE_DRAM, WAIT_DRAM};
+            u->done_at - now > p->level_cyc[MEM_DRAM])
+            return (struct reason){STALL_BE_DRAM_BANDWIDTH, WAIT_DRAM, NULL};
+        return (struct reason){STALL_BE_DRAM, WAIT_DRAM, NULL};
     default:
-        return (struct reason){STALL_BE_L2, WAIT_L2};
+        return (struct reason){STALL_BE_L2, WAIT_L2, NULL};
     }
 }
 
-static struct reason uop_reason(const struct pipe *p, const struct duop *u)
+/* A non-pipelined instruction: a division in microcode has uops for the divider among others. */
+static struct reason unit_reason(struct pipe *p, const struct duop *u)
+{
+    const struct recipe *r = pipe__fetched(p, u->fetched)->recipe;
+
+    for (unsigned k = 0; r && k < r->n_uops; k++)
+        if (r->uops[k].div_cyc)
+            return (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE, NULL};
+    return (struct reason){STALL_BE_SERIAL, WAIT_OTHER, NULL};
+}
+
+/* The uop whose result was the last that `u` needed, NULL if it was long ago. */
+static struct duop *last_source(struct pipe *p, const struct duop *u)
+{
+    struct duop *o = u->last ? pipe__uop(p, u->last - 1) : NULL;
+
+    return o && o->seq == u->last - 1 && o->state == DUOP_DISPATCHED ? o : NULL;
+}
+
+/* The delays from `u` back to `from` are charged to `u` and to no other. */
+static void inherit(struct pipe *p, struct duop *u, const struct duop *from)
+{
+    struct duop *o = u;
+
+    for (; o != from; o = last_source(p, o))
+        o->heir = inherits(u, o) ? (uint32_t)(u->seq + 1) : o->heir;
+    o->heir = (uint32_t)(u->seq + 1);
+}
+
+/*
+ * A uop that executes. Would it be complete, had it and those whose results it waited for found their ports
+ * free, had a load among them been a plain hit? Then it is late for that reason, else for its own latency.
+ * Delays count once: not what was charged while a uop was itself the oldest, and only for one that comes
+ * after.
+ */
+static struct reason executing_reason(struct pipe *p, struct duop *u)
+{
+    int64_t left = result_at(u) - p->now;
+    struct duop *o = u;
+    struct reason r;
+
+    for (unsigned k = 0; o && k < SOURCES_BACK; k++, o = last_source(p, o)) {
+        if (!inherits(u, o))
+            continue;
+        if (o != u && o->t->kind == UOP_LOAD && !is_plain_hit(o) && load_delay(o) >= left) {
+            inherit(p, u, o);
+            r = load_reason(p, o, o->done_at - (o->waits_for == MEM_L1 ? LOAD_LATENCY + left : 1));
+            r.load = o;
+            return r;
+        }
+        left -= port_delay(o);
+        if (left <= 0) {
+            inherit(p, u, o);
+            return (struct reason){STALL_BE_PORTS, WAIT_PORTS, NULL};
+        }
+    }
+    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY, NULL};
+}
+
+static struct reason uop_reason(struct pipe *p, struct duop *u)
 {
     if (u->state == DUOP_QUEUED)
-        return u->t->div_cyc ? (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE}
-                             : (struct reason){STALL_BE_PORTS, WAIT_PORTS};
+        return u->t->div_cyc ? (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE, NULL}
+                             : (struct reason){STALL_BE_PORTS, WAIT_PORTS, NULL};
     if (u->state == DUOP_WAITING && u->pending == 0 && (u->tp_cyc || u->fence))
-        return u->flags & DUOP_DRAINS ? (struct reason){STALL_BE_L1_LOCK, WAIT_L1D}
-                                      : (struct reason){STALL_BE_SERIAL, WAIT_OTHER};
+        return u->flags & DUOP_DRAINS ? (struct reason){STALL_BE_L1_LOCK, WAIT_L1D, NULL} : unit_reason(p, u);
     if (u->state == DUOP_DISPATCHED) {
-        if (u->t->kind == UOP_LOAD)
-            return load_reason(p, u);
+        if (u->t->kind == UOP_LOAD) {
+            struct reason r = load_reason(p, u, p->now);
+            if (r.stall == STALL_BE_PORTS)
+                inherit(p, u, u);
+            return r;
+        }
         if (u->t->kind == UOP_STA && u->tlb_until > p->now)
-            return (struct reason){STALL_BE_STORE_DTLB, WAIT_DTLB};
+            return (struct reason){STALL_BE_STORE_DTLB, WAIT_DTLB, NULL};
         if (u->t->div_cyc)
-            return (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE};
+            return (struct reason){STALL_BE_DIVIDER, WAIT_DIVIDE, NULL};
         if (u->tp_cyc)
-            return (struct reason){STALL_BE_SERIAL, WAIT_OTHER};
-        if (u->port_wait > u->t->max_lat) /* it waited longer for its port than it executes */
-            return (struct reason){STALL_BE_PORTS, WAIT_PORTS};
+            return unit_reason(p, u);
+        return executing_reason(p, u);
     }
-    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY};
+    return (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY, NULL};
 }
 
-/* The oldest uop that is not complete; those before it retire in this cycle. */
-static const struct duop *oldest_incomplete(struct pipe *p)
+/* The oldest uop without a result, and its instruction. Those before it retire as soon as retirement sees
+ * theirs. */
+static struct duop *oldest_incomplete(struct pipe *p, const struct rob_entry **entry)
 {
     uint64_t end =
         p->rob_head + 2 * p->retire_width < p->rob_tail ? p->rob_head + 2 * p->retire_width : p->rob_tail;
     for (uint64_t i = p->rob_head; i < end; i++) {
-        const struct rob_entry *e = pipe__rob(p, i);
-        for (unsigned k = 0; k < e->n_uops; k++) {
-            const struct duop *u = pipe__uop(p, e->first_uop + k);
-            if (u->done_at >= p->now)
+        *entry = pipe__rob(p, i);
+        for (unsigned k = 0; k < (*entry)->n_uops; k++) {
+            struct duop *u = pipe__uop(p, (*entry)->first_uop + k);
+            if (result_at(u) > p->now)
                 return u;
         }
     }
+    *entry = pipe__rob(p, p->rob_head);
     return NULL;
 }
 
-/* What the oldest instruction waits for. */
-static struct reason head_reason(struct pipe *p)
+/* The store buffer is full of stores that have retired: the oldest waits for its line, or for its turn. */
+static uint8_t store_reason(const struct pipe *p, const struct store_entry *s)
 {
-    const struct duop *u = oldest_incomplete(p);
-    return u ? uop_reason(p, u) : (struct reason){STALL_BE_DEPENDENCY, WAIT_DEPENDENCY};
+    if (s->tlb_until > p->now)
+        return STALL_BE_STORE_DTLB;
+    if (s->owned_at > p->now)
+        return STALL_BE_STORE;
+    return s->split ? STALL_BE_STORE_SPLIT : STALL_BE_PORTS;
 }
 
-/* The store buffer is full: of senior stores, or because the oldest store cannot retire. */
-static uint8_t store_reason(struct pipe *p)
+/* Why the back end did not accept more, at the end of the cycle. A queue fills up before what is slow: a
+ * full store buffer is the stores' doing when most of them have retired. */
+static void backend_stall(struct pipe *p)
 {
-    const struct store_entry *s = pipe__store(p, p->store_head);
-    const struct duop *u = oldest_incomplete(p);
-    if (u && u->t->kind == UOP_STA && u->tlb_until > p->now)
-        return STALL_BE_STORE_DTLB; /* stores retire no faster than their pages are walked */
-    if (p->store_head >= p->store_retired)
-        return u ? uop_reason(p, u).stall : STALL_BE_STORE;
-    return s->tlb_until > p->now ? STALL_BE_STORE_DTLB : s->split ? STALL_BE_STORE_SPLIT : STALL_BE_STORE;
+    struct cycle_report *c = &p->cur;
+    const struct rob_entry *e;
+    struct duop *u = oldest_incomplete(p, &e);
+    uint64_t senior = p->store_retired - p->store_head;
+
+    if (c->resource == RES_STORE_BUFFER && senior && (!u || 2 * senior >= p->stores_used)) {
+        c->stall = store_reason(p, pipe__store(p, p->store_head));
+        return;
+    }
+    if (p->rob_head < p->rob_tail)
+        c->stall_site = e->site;
+    if (!u)
+        return;
+    struct reason r = uop_reason(p, u);
+    c->stall = r.stall;
+    if (r.load && p->planned - r.load->fetched <= p->fetched_mask) /* it may have left the ring */
+        c->stall_site = pipe__fetched(p, r.load->fetched)->site;
+    if (!u->head_at)
+        u->head_at = p->now;
+}
+
+static int64_t change_at(const struct pipe *p, int64_t t, int64_t at)
+{
+    return at > p->now && at < t ? at : t;
+}
+
+/* The first later cycle in which another reason may be given, if nothing else happens. */
+int64_t report__next_change(struct pipe *p)
+{
+    const struct rob_entry *e;
+    const struct duop *u = oldest_incomplete(p, &e);
+    int64_t t = CYCLE_NEVER;
+
+    if (p->store_head < p->store_retired) {
+        const struct store_entry *s = pipe__store(p, p->store_head);
+        t = change_at(p, t, s->owned_at);
+    }
+    if (!u || result_at(u) == CYCLE_NEVER)
+        return t;
+    int64_t at = result_at(u);
+    const struct duop *o = u;
+    t = change_at(p, change_at(p, change_at(p, t, at), u->tlb_until), u->lfb_until);
+    if (u->t->kind == UOP_LOAD)
+        t = change_at(p, t, u->done_at - p->level_cyc[u->waits_for]);
+    for (unsigned k = 0; o && k < SOURCES_BACK; k++, o = last_source(p, o)) {
+        if (!inherits(u, o))
+            continue;
+        if (o->t->kind == UOP_LOAD)
+            t = change_at(p, t, at - load_delay(o));
+        at -= port_delay(o);
+        t = change_at(p, t, at);
+    }
+    return t;
 }
 
 static uint32_t next_site(struct pipe *p)
@@ -100,12 +255,9 @@ static void backend(struct pipe *p, uint8_t resource)
 {
     bool empty = p->rob_head == p->rob_tail;
     p->cur.resource = resource;
-    if (resource == RES_STORE_BUFFER)
-        p->cur.stall = store_reason(p);
-    else if (resource == RES_SERIAL || empty)
-        p->cur.stall = STALL_BE_SERIAL;
-    else
-        p->cur.stall = head_reason(p).stall;
+    bool serial = resource == RES_SERIAL || (empty && resource != RES_STORE_BUFFER);
+    p->cur.stall = serial ? STALL_BE_SERIAL : STALL_BE_DEPENDENCY;
+    p->judge_stall = !serial;
     if (resource == RES_STORE_BUFFER)
         p->cur.flags |= REPORT_SB_FULL;
     p->cur.stall_site = empty ? next_site(p) : pipe__rob(p, p->rob_head)->site;
@@ -141,12 +293,13 @@ static bool on_its_way(const struct pipe *p, const struct duop *u)
 }
 
 /* The oldest uop in the scheduler; NULL: it is empty. */
-static const struct duop *oldest_waiting(struct pipe *p)
+static struct duop *oldest_waiting(struct pipe *p)
 {
     if (!p->rs_used)
         return NULL;
     uint64_t seq = p->oldest_waiting > p->uop_head ? p->oldest_waiting : p->uop_head;
-    const struct duop *u = pipe__uop(p, seq), *end = p->uop + UOP_RING;
+    struct duop *u = pipe__uop(p, seq);
+    const struct duop *end = p->uop + UOP_RING;
     while (u->state == DUOP_DISPATCHED || u->flags & DUOP_DEAD) { /* there is one: rs_used */
         seq++;
         if (++u == end)
@@ -157,7 +310,7 @@ static const struct duop *oldest_waiting(struct pipe *p)
 }
 
 /* Operands known, and it could have been dispatched by now: something else keeps it back. */
-static uint8_t held_wait(const struct pipe *p, const struct duop *u)
+static uint8_t held_wait(struct pipe *p, struct duop *u)
 {
     if (u->tp_cyc || u->fence)
         return uop_reason(p, u).wait;
@@ -167,24 +320,24 @@ static uint8_t held_wait(const struct pipe *p, const struct duop *u)
 /* What the producer of its last operand does. All older uops have been dispatched. */
 static uint8_t producer_wait(struct pipe *p, const struct duop *u, const struct duop *head)
 {
-    const struct duop *producer = &p->uop[u->producer];
+    const struct duop *producer = last_source(p, u);
 
     if (u->pending) /* a load that waits for a store */
         return WAIT_L1D;
-    if (producer->seq >= u->seq) /* retired long ago */
+    if (!producer) /* retired long ago */
         return WAIT_DEPENDENCY;
     if (producer == head)
         return p->cur.retire_wait;
     p->blocker = producer;
     if (producer->t->kind == UOP_LOAD)
-        return load_reason(p, producer).wait;
+        return load_reason(p, producer, p->now).wait;
     return producer->t->div_cyc ? WAIT_DIVIDE : WAIT_DEPENDENCY;
 }
 
 /* What the scheduler waits for. */
 static uint8_t execute_wait(struct pipe *p, const struct duop *head)
 {
-    const struct duop *u = oldest_waiting(p);
+    struct duop *u = oldest_waiting(p);
 
     if (!u)
         return WAIT_BASE;
@@ -201,13 +354,14 @@ static uint8_t execute_wait(struct pipe *p, const struct duop *head)
 static const struct duop *head_wait(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
-    const struct duop *u = oldest_incomplete(p);
+    const struct rob_entry *e;
+    struct duop *u = oldest_incomplete(p, &e);
     uint8_t wait = u ? uop_reason(p, u).wait : WAIT_DEPENDENCY;
 
     c->retire_wait = !u || on_its_way(p, u) ? WAIT_BASE : wait;
     if (!c->retired) {
         c->wait = wait;
-        c->wait_site = pipe__rob(p, p->rob_head)->site;
+        c->wait_site = e->site;
     }
     return u;
 }
@@ -260,6 +414,9 @@ void report__outstanding(struct pipe *p)
 void report__finish(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
+    if (p->judge_stall)
+        backend_stall(p);
+    p->judge_stall = false;
     const struct duop *head = wait_reason(p);
     p->blocker = NULL;
     if (c->executed_fused < p->width && !p->endless) /* a head that waits is the oldest that does */

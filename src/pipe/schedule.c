@@ -149,7 +149,7 @@ void schedule__wake(struct pipe *p, struct duop *u)
         int64_t at = u->base + edge->lat_cyc;
         if (at > c->ready) {
             c->ready = at;
-            c->producer = (uint16_t)slot_of(u);
+            c->last = u->seq + 1;
             if (p->trace)
                 trace__of(p, c)->producer = u->seq;
         }
@@ -305,6 +305,10 @@ static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slo
     if (p->core->slow_256bit_memory && port == 4 && u->t->flags & UOP_WIDE256)
         p->p4_blocked_at = p->now + 1;
     execute__dispatch(p, u);
+    if (u->l1_cause == STALL_BE_L1_SPLIT || u->l1_cause == STALL_BE_L1_ALIAS) {
+        p->twice_ports = (p->twice_at == p->now ? p->twice_ports : 0) | 1u << port;
+        p->twice_at = p->now;
+    }
 }
 
 /* EX-14: the divider competes with the head of port 0. Returns true if it dispatched. */
@@ -335,6 +339,8 @@ void schedule__step(struct pipe *p)
         skip |= bank_conflict(p);
     if (p->ready_words[DIVIDER] && dispatch_divider(p))
         skip |= 1;
+    if (p->twice_at == p->now - 1)
+        skip |= p->twice_ports;
     for (unsigned m = p->ready_ports & ((1u << MAX_PORTS) - 1) & ~skip; m; m &= m - 1) {
         unsigned port = (unsigned)__builtin_ctz(m);
         int slot = queue_oldest(p, port);

@@ -130,6 +130,9 @@ struct duop {
     uint64_t fetched;             /* instruction */
     int64_t tlb_until, lfb_until; /* loads: waiting for a translation, a fill buffer until then */
     uint64_t edge_end;            /* edges before it are its own or older ones' */
+    uint64_t last;                /* uop whose result it got last + 1; 0: none that mattered */
+    int64_t head_at;              /* since when slots were lost to it as the oldest; 0: never */
+    uint32_t heir;                /* uop to which its delay was charged + 1 (low bits), 0: none */
     uint16_t next;                /* in a wheel bucket or a store's list of waiting loads: slot + 1 */
     uint16_t waiters;             /* first edge of its consumers + 1 */
     uint16_t pending;             /* operands not known */
@@ -143,7 +146,6 @@ struct duop {
     uint8_t waits_for; /* loads: level whose latency they pay (a merged miss: the first miss's) */
     uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
     uint8_t l1_cause;  /* loads: enum stall for the time they wait in L1 */
-    uint16_t producer; /* slot of the uop whose result was, or will be, the last to be ready */
 };
 
 /* Kept only while somebody listens to uops. */
@@ -178,6 +180,7 @@ struct store_entry {
     uint64_t ip;
     int64_t addr_ready, data_ready; /* EX-13; CYCLE_NEVER: not yet */
     int64_t commit_at;              /* CYCLE_NEVER until retired */
+    int64_t owned_at;               /* its lines are there; valid once retired */
     uint16_t size;
     uint16_t waiting; /* loads that wait for it: slot + 1 */
     bool known, non_temporal, split;
@@ -358,6 +361,8 @@ struct pipe {
     uint64_t wheel_used[WHEEL_WORDS];
     int64_t divider_free_at;
     int64_t p4_blocked_at;
+    int64_t twice_at; /* last cycle in which a load was sent that needs its port twice (EX-12, EX-23) */
+    uint32_t twice_ports;
     uint32_t n_held;
     uint32_t fences_in_flight;
 
@@ -386,6 +391,7 @@ struct pipe {
     unsigned n_reports;
     const struct duop *blocker; /* whose result the oldest waiting uop needs, NULL: none */
     bool gate_closed;
+    bool judge_stall;    /* the reason is found at the end of the cycle */
     bool was_idle;       /* the last cycle changed nothing */
     int64_t idle_until;  /* nor does any before this one: where a run ended inside idle cycles */
     int64_t progress_at; /* last cycle in which something retired or nothing waited to */
@@ -542,5 +548,6 @@ void report__finish(struct pipe *p);
 /* Brings the number of requests at the memory controller up to date; reasons for stalls depend on it. */
 void report__outstanding(struct pipe *p);
 void report__send(struct pipe *p);
+int64_t report__next_change(struct pipe *p);
 
 #endif

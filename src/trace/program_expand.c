@@ -10,6 +10,8 @@
 
 enum { ROOM_STEPS = 8, ROOM_ACCESSES = 32, MAX_ACCESSES = BLOCK_MAX_INSNS * 4 };
 
+enum { LINE_BYTES = 64 };
+
 static uint64_t record_addr(uint64_t record)
 {
     return (uint64_t)((int64_t)(record << 16) >> 16);
@@ -192,6 +194,9 @@ static bool rep_extends(const struct rep_state *rep, const uint64_t *addr)
         if (k >= body->n_mem || rep->high[k] - rep->low[k] + size > body->mem[k].size_bytes)
             return false;
         if (addr[k] != rep->high[k] && addr[k] + size != rep->low[k])
+            return false;
+        if (insn->mem[k].write &&
+            (addr[k] ^ rep->low[k]) / LINE_BYTES) /* WP-7: microcode aligns what it writes */
             return false;
     }
     return true;

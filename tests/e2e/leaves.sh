@@ -97,7 +97,7 @@ matmul_versions() {
     matmul_shares='{}'
     for v in '' -blocked -interchanged -vectorised; do
         json=$work/matmul$v.json
-        "$fathom" run -q -o none -n 5000000 --core "$matmul_core" --json "$json" -- "$examples/matmul$v" 1056 >/dev/null 2>&1
+        "$fathom" run -q -o none -n 7000000 --core "$matmul_core" --json "$json" -- "$examples/matmul$v" >/dev/null 2>&1
         matmul_shares=$(jq -c --arg v "matmul$v" --argjson s "$matmul_shares" '[.functions[] | select(.name == "multiply")][0]
             | $s + {($v): (.tree | map_values(. * 10 | round / 10))}' "$json")
     done

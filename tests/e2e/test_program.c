@@ -239,6 +239,10 @@ static unsigned check_rep(const struct seen *seen, unsigned i, unsigned operand,
         assert_int_equal(seen->step[i + n].flags & STEP_TAKEN, 0);
         assert_true(seen->access[i + n][operand].known);
         sum += seen->access[i + n][operand].size_bytes;
+        for (unsigned k = 0; k < seen->step[i + n].n_access; k++) { /* what is written stays in a line */
+            const struct access *a = &seen->access[i + n][k];
+            assert_true(!seen->insn[i + n].mem[k].write || a->addr % 64 + a->size_bytes <= 64);
+        }
     }
     assert_int_equal(sum, bytes);
     return n;

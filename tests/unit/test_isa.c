@@ -447,6 +447,7 @@ static void test_microcode(void **state) /* MS-1 */
     assert_int_equal(insn->simple_after, 0);
     assert_int_equal(recipe_of(state, SKL, "48f7f1", 0)->tp_cyc, 21);
     assert_int_equal(recipe_of(state, SKL, "48f7f1", 0)->n_fused, 36);
+    assert_int_equal(recipe_of(state, SKL, "9d", 0)->n_uops, 10); /* popfq */
 }
 
 static void test_divider(void **state) /* EX-14 */
