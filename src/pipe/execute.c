@@ -249,12 +249,16 @@ static int64_t read_memory(struct pipe *p, struct duop *u)
     u->level = r.level;
     u->waits_for = r.l3_miss_at ? MEM_DRAM : r.l2_miss_at ? MEM_L3 : r.level;
     u->tlb_until = (int64_t)r.tlb_until;
-    if (r.split)
+    if (u->tlb_until > p->now + (int64_t)p->core->stlb_hit_cyc)
+        u->counts |= 1 << REPORT_WALKED_LOADS;
+    if (r.split) {
         u->l1_cause = STALL_BE_L1_SPLIT;
+        u->counts |= 1 << REPORT_SPLIT_LOADS;
+    }
     if (r.lfb_full) /* the request itself takes the level's latency */
         u->lfb_until = (int64_t)r.ready - p->level_cyc[u->waits_for];
     note_load(p, (int64_t)r.ready, &r);
-    if (r.level >= MEM_L3 || r.level == MEM_LFB)
+    if (r.changed || r.level >= MEM_L3 || r.level == MEM_LFB)
         p->mem_change_at = p->now;
     return (int64_t)r.ready;
 }
@@ -267,11 +271,15 @@ static void load(struct pipe *p, struct duop *u)
     change(p, p->now, 1, 0, 0, 0);
     u->level = u->waits_for = MEM_L1;
     u->l1_cause = u->fence & 1 ? STALL_BE_L1_LOCK : STALL_BE_L1;
+    if (u->flags & DUOP_DRAINS)
+        u->counts |= 1 << REPORT_LOCKED_LOADS;
     if (u->store >= p->store_head && u->store) {
         struct store_entry *s = pipe__store(p, u->store);
         int64_t t = forwarded_at(p, u, s);
-        if (!contains(s, u->access))
+        if (!contains(s, u->access)) {
             u->l1_cause = STALL_BE_L1_FORWARD;
+            p->cur.uop_events += 1ull << 8 * REPORT_FORWARD_BLOCKED;
+        }
         if (t == CYCLE_NEVER) {
             u->ready = ready;
             u->next = s->waiting;
@@ -284,6 +292,7 @@ static void load(struct pipe *p, struct duop *u)
         ready = read_memory(p, u);
         if (u->flags & DUOP_ALIAS && p->store_head < p->store_tail && ready <= p->now + LOAD_LATENCY) {
             u->l1_cause = STALL_BE_L1_ALIAS;
+            p->cur.uop_events += 1ull << 8 * REPORT_ALIASED;
             ready += p->core->alias_4k_cyc;
         }
     } else {
@@ -311,6 +320,10 @@ void execute__dispatch(struct pipe *p, struct duop *u)
             int64_t t = (int64_t)memory__translate_store(p->memory, u->access->addr, u->access->size_bytes,
                                                          (uint64_t)p->now);
             u->tlb_until = t > p->now ? t : 0;
+            if (t > p->now)
+                p->mem_change_at = p->now;
+            if (t > p->now + (int64_t)p->core->stlb_hit_cyc)
+                u->counts |= 1 << REPORT_WALKED_STORES;
             known = max_cycle(known, t);
         }
         u->done_at = max_cycle(u->done_at, known);
@@ -338,6 +351,7 @@ void execute__retire_store(struct pipe *p, struct store_entry *s)
         memory__store(p->memory, s->ip, s->addr, s->size, s->non_temporal, (uint64_t)p->now, &r);
         owned = max_cycle(owned, (int64_t)r.ready);
         s->split = r.split;
+        p->cur.uop_events += (uint64_t)(r.split != 0) << 8 * REPORT_SPLIT_STORES;
         s->tlb_until = (int64_t)r.tlb_until;
         p->mem_change_at = p->now;
     }

@@ -162,6 +162,19 @@ static uint8_t clip(int16_t n)
     return (uint8_t)(n < 0 ? 0 : n > 255 ? 255 : n);
 }
 
+static void memory_activity(struct pipe *p)
+{
+    struct memory_activity a;
+
+    memory__activity(p->memory, (uint64_t)p->now, &a);
+    p->mem_outstanding = a.outstanding > 255 ? 255 : (uint8_t)a.outstanding;
+    p->own_outstanding = a.outstanding_own > 255 ? 255 : (uint8_t)a.outstanding_own;
+    p->mem_reads = a.reads > 255 ? 255 : (uint8_t)a.reads;
+    p->mem_state = a.state;
+    p->mem_change_at = a.next_change > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)a.next_change;
+    p->cur.memory_events = a.events;
+}
+
 void report__finish(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
@@ -179,6 +192,8 @@ void report__finish(struct pipe *p)
     c->l2_miss_pending = clip(p->pending.l2);
     c->l3_miss_pending = clip(p->pending.l3);
     c->mispredict_site = p->recovery_site;
+    if (p->resteer)
+        c->state |= REPORT_STATE_RESTEER;
     if (p->divider_free_at > p->now)
         c->flags |= REPORT_DIVIDER;
     if (p->rs_used == 0)
@@ -186,15 +201,11 @@ void report__finish(struct pipe *p)
     if (!p->endless && p->stores_used >= p->core->store_buffer)
         c->flags |= REPORT_SB_FULL;
     if (p->memory) {
-        if (p->now >= p->mem_change_at) {
-            unsigned n = memory__outstanding(p->memory, (uint64_t)p->now);
-            uint64_t next = memory__next_change(p->memory, (uint64_t)p->now);
-            unsigned own = memory__outstanding_own(p->memory, (uint64_t)p->now);
-            p->mem_outstanding = n > 255 ? 255 : (uint8_t)n;
-            p->own_outstanding = own > 255 ? 255 : (uint8_t)own;
-            p->mem_change_at = next > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)next;
-        }
+        if (p->now >= p->mem_change_at)
+            memory_activity(p);
         c->mem_outstanding = p->mem_outstanding;
+        c->offcore_reads = p->mem_reads;
+        c->state |= p->mem_state;
     }
     p->report[p->n_reports++] = *c;
 }

@@ -231,7 +231,7 @@ static void test_pmu_memory_stalls(void **state)
     assert_int_equal(a.pmu.sum[PMU_EXT_MEM_OUTSTANDING], 3000);
     assert_int_equal(pmu__read(&a.pmu, PMU_EXT_MEM_OUTSTANDING, 63, 0), 30);
     assert_int_equal(pmu__read(&a.pmu, PMU_OPS_EXECUTED, 3, 1), 34);
-    assert_int_equal(a.pmu.ext_mem_threshold, 23); /* 70 % of 32, rounded up */
+    assert_int_equal(a.pmu.machine.ext_mem_threshold, 23); /* 70 % of 32, rounded up */
     accounts__check_sums(&a);
     tip__free(&a.tip);
 }
@@ -287,6 +287,24 @@ static void test_pmu_counts_what_retires_and_is_delivered(void **state)
     tip__free(&a.tip);
 }
 
+/* The counts of the fast path are those of the definition, increment by increment. */
+static void check_increments(const struct pmu *pmu, const struct cycle_report *r, unsigned n)
+{
+    for (unsigned e = 0; e < PMU_EVENTS; e++) {
+        uint64_t sum = 0, cycles[PMU_HISTOGRAM] = {0};
+
+        for (unsigned i = 0; i < n; i++) {
+            unsigned increment = pmu__increment(pmu, (enum pmu_event)e, &r[i]);
+
+            sum += (uint64_t)increment * r[i].cycles;
+            cycles[increment < PMU_HISTOGRAM ? increment : PMU_HISTOGRAM - 1] += r[i].cycles;
+        }
+        if (pmu->sum[e] != sum || memcmp(pmu->cycles_with[e], cycles, sizeof cycles) != 0)
+            fail_msg("%s: counted %llu, increments sum up to %llu", pmu__event_name((enum pmu_event)e),
+                     (unsigned long long)pmu->sum[e], (unsigned long long)sum);
+    }
+}
+
 /* Batches of random but legal reports: every sum holds, and batch boundaries do not matter. */
 static void test_sums_hold_for_any_reports(void **state)
 {
@@ -307,8 +325,33 @@ static void test_sums_hold_for_any_reports(void **state)
         r[i].mem_outstanding = (uint8_t)rand_r(&seed);
         r[i].flags = (uint8_t)rand_r(&seed);
         r[i].resource = (uint8_t)(rand_r(&seed) % RES_COUNT);
+        r[i].state = (uint8_t)rand_r(&seed);
+        r[i].offcore_reads = (uint8_t)rand_r(&seed);
+        r[i].loads_pending = (uint8_t)(rand_r(&seed) % 3);
+        r[i].l1_miss_pending = (uint8_t)(rand_r(&seed) % 100);
+        r[i].l2_miss_pending = (uint8_t)(rand_r(&seed) % 2);
+        r[i].l3_miss_pending = (uint8_t)(rand_r(&seed) % 2);
         if (idle)
             continue;
+        r[i].ports = (uint16_t)(rand_r(&seed) % 65536);
+        r[i].decoded = (uint8_t)(rand_r(&seed) % 5);
+        r[i].retired_stores = (uint8_t)(rand_r(&seed) % 5);
+        r[i].retired_memory = (uint8_t)(rand_r(&seed) % 5);
+        r[i].retired_pair = (uint8_t)(rand_r(&seed) % 16);
+        r[i].mispredicts = (uint8_t)(rand_r(&seed) % 2);
+        r[i].clears = (uint8_t)(rand_r(&seed) % 2);
+        r[i].source = (uint8_t)(FETCH_MITE + rand_r(&seed) % 4);
+        r[i].delivered = (uint8_t)(rand_r(&seed) % 7);
+        r[i].delivered_ms = (uint8_t)(r[i].delivered ? rand_r(&seed) % (r[i].delivered + 1) : 0);
+        if (r[i].source == FETCH_MS)
+            r[i].delivered_ms = r[i].delivered;
+        for (unsigned level = 0; level < 5; level++)
+            r[i].load_level[level] = (uint8_t)(rand_r(&seed) % 3);
+        if (rand_r(&seed) % 4 == 0) {
+            r[i].memory_events = (uint64_t)rand_r(&seed) << 32 | (unsigned)rand_r(&seed);
+            r[i].uop_events = (uint64_t)rand_r(&seed) << 32 | (unsigned)rand_r(&seed);
+            r[i].insn_counts = ((uint64_t)rand_r(&seed) << 32 | (unsigned)rand_r(&seed)) & 0x0f0f0f0f0f0f0f0f;
+        }
         r[i].issued = (uint8_t)(rand_r(&seed) % (WIDTH + 1));
         if (r[i].issued == WIDTH)
             r[i].stall = STALL_NONE;
@@ -317,7 +360,6 @@ static void test_sums_hold_for_any_reports(void **state)
                        (uint32_t)(rand_r(&seed) % 3000));
         in_flight -= r[i].retired;
         r[i].executed = (uint8_t)(rand_r(&seed) % 9);
-        r[i].load_level[1] = (uint8_t)(rand_r(&seed) % 3);
         if (rand_r(&seed) % 20 == 0) {
             r[i].squashed = (uint16_t)in_flight;
             in_flight = 0;
@@ -332,6 +374,7 @@ static void test_sums_hold_for_any_reports(void **state)
         accounts__consume(&parts, r + i, n);
     }
     accounts__check_sums(&whole);
+    check_increments(&whole.pmu, r, REPORTS);
     assert_int_equal(whole.truth.in_flight, in_flight);
     assert_memory_equal(&whole.truth, &parts.truth, sizeof whole.truth);
     assert_memory_equal(&whole.pmu, &parts.pmu, sizeof whole.pmu);
@@ -412,6 +455,49 @@ static void test_pmu_lookup(void **state)
     tip__free(&a.tip);
 }
 
+/* Transitions of a condition to true; a report of several cycles is one condition. */
+static void test_pmu_edges(void **state)
+{
+    static const unsigned bubbles[] = {0, 2, 4, 4, 0, 1, 4, 0};
+    static const struct {
+        const char *name;
+        double count;
+    } edges[] = {
+        {"FetchBubbles:e1", 2},
+        {"cpu@FetchBubbles,edge@", 2},
+        {"FetchBubbles:c1:e1", 2},
+        {"FetchBubbles:c2:e1", 2},
+        {"cpu@FetchBubbles,cmask=4,edge=1@", 2},
+        {"cpu@IDQ_UOPS_NOT_DELIVERED.CORE\\,cmask\\=0x3\\,edge\\=0x1@", 2},
+        {"FetchBubbles:c1:i1:e1", 3},
+        {"cpu@FetchBubbles,cmask=2,inv,edge@", 3},
+        {"RS_EVENTS.EMPTY_END", 3}, /* not empty at first either */
+    };
+    struct accounts a;
+    struct cycle_report r[8];
+    double value;
+
+    (void)state;
+    accounts__init(&a);
+    for (unsigned i = 0; i < 8; i++) {
+        r[i] = report__idle(bubbles[i] == 4 ? 5 : 1, bubbles[i] ? STALL_FE_DSB : STALL_NONE, 0);
+        r[i].issued = (uint8_t)(WIDTH - bubbles[i]);
+        r[i].flags = bubbles[i] == 4 ? REPORT_RS_EMPTY : 0;
+    }
+    assert_false(pmu__lookup(&a.pmu, "FetchBubbles:e1", &value)); /* nobody asked before */
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        assert_true(pmu__prepare(&a.pmu, edges[i].name));
+    assert_true(pmu__prepare(&a.pmu, "tma_no_event"));
+    assert_int_equal(a.pmu.n_edges, 7); /* equal conditions share a counter */
+    accounts__consume(&a, r, 3);
+    accounts__consume(&a, r + 3, 5);
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        check_lookup(&a.pmu, edges[i].name, edges[i].count);
+    assert_false(pmu__lookup(&a.pmu, "FetchBubbles:c3:i1:e1", &value));
+    pmu__free(&a.pmu);
+    tip__free(&a.tip);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -434,6 +520,7 @@ int main(void)
         cmocka_unit_test(test_pmu_counts_what_retires_and_is_delivered),
         cmocka_unit_test(test_sums_hold_for_any_reports),
         cmocka_unit_test(test_pmu_lookup),
+        cmocka_unit_test(test_pmu_edges),
         cmocka_unit_test(test_names),
     };
 
