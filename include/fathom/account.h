@@ -106,6 +106,7 @@ enum pmu_event {
     PMU_FP_VECTOR,
     PMU_FP_4_FLOPS,
     PMU_FETCH_STALLS,
+    PMU_LFB_WAITS,
     PMU_DECODED,
     PMU_EXE_BOUND_0,
     PMU_STALLS_SERIAL,

@@ -109,6 +109,7 @@ struct memory_activity {
     uint32_t outstanding, outstanding_own; /* memory__outstanding, memory__outstanding_own */
     uint32_t reads;       /* data reads beyond L2 under way, prefetches and page walks included */
     uint8_t state;        /* enum memory_state */
+    uint8_t lfb_waits;    /* since the previous call: demands that found no free fill buffer */
 };
 void memory__activity(struct memory *mem, uint64_t now, struct memory_activity *activity);
 

@@ -165,6 +165,7 @@ struct cycle_report {
     uint32_t mispredict_site; /* branch that caused `squashed` or the recovery; REPORT_NO_SITE */
     uint8_t state;            /* enum memory_state, enum report_state */
     uint8_t offcore_reads;    /* data reads beyond L2 under way (255 at most) */
+    uint8_t lfb_waits;        /* demands that found no free fill buffer */
     uint8_t decoded;          /* instructions decoded (pairs are one) */
     uint8_t retired_stores;   /* stores retired */
     uint8_t retired_memory;   /* instructions with loads or stores retired */

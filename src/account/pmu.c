@@ -142,6 +142,8 @@ static inline void pmu__report(struct pmu *pmu, struct pmu_batch *batch, const s
     memcpy(&beyond_l1, &r->load_level[1], sizeof beyond_l1);
     if (beyond_l1 | r->mispredicts | r->clears | r->delivered_ms | r->retired_ms)
         pmu__seldom(pmu, r);
+    if (r->lfb_waits)
+        pmu__some(pmu, PMU_LFB_WAITS, r->lfb_waits, c);
     if (r->memory_events | r->uop_events) {
         pmu__packed(pmu, PMU_LOAD_STLB_HIT, r->memory_events, c);
         pmu__packed(pmu, PMU_FORWARD_BLOCKED, r->uop_events, c);

@@ -144,6 +144,8 @@ static unsigned increment__machine(const struct pmu *pmu, enum pmu_event event, 
     switch (event) {
     case PMU_CYCLES:
         return 1;
+    case PMU_LFB_WAITS:
+        return r->lfb_waits;
     case PMU_TOTAL_SLOTS:
         return pmu->width;
     case PMU_SLOTS_ISSUED:

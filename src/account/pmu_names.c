@@ -61,6 +61,7 @@ static const char *const pmu__names[PMU_EVENTS] = {
     [PMU_FP_VECTOR] = "FpRetired.Vector",
     [PMU_FP_4_FLOPS] = "FpRetired.FourFlops",
     [PMU_FETCH_STALLS] = "FetchStalls",
+    [PMU_LFB_WAITS] = "FillBufferWaits",
     [PMU_DECODED] = "Decoded",
     [PMU_EXE_BOUND_0] = "ExeBound0",
     [PMU_STALLS_SERIAL] = "ResourceStalls.Serial",

@@ -269,7 +269,7 @@ static void l1d__miss(struct memory *mem, uint64_t line, uint64_t t, enum reques
     l2__access(mem, line, start, why, f);
     f->lfb_full = start > t;
     if (f->lfb_full && why != REQ_PREFETCH && why != REQ_WALK)
-        memory__busy(mem, MEMORY_LFB_FULL, t, start);
+        memory__wait_for_buffer(mem, t, start);
     if (why == REQ_RFO) {
         memory__count(mem, MEMORY_RFO);
         if (f->l2_miss_at == 0)

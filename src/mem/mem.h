@@ -79,6 +79,7 @@ struct memory {
     struct outstanding *reads;       /* beyond L2 */
     uint64_t events;                 /* enum memory_event, packed */
     bool changed;                    /* since the last memory__activity */
+    uint8_t lfb_waits;
     uint8_t translating;             /* MEMORY_LOAD_STLB_HIT, _STORE_ or _CODE_ */
     struct busy busy[BUSY_STATES];
     uint64_t wc_line[WC_LINES]; /* lines of non-temporal stores in write-combining buffers */
@@ -103,6 +104,8 @@ static inline void memory__count(struct memory *mem, enum memory_event event)
     mem->events += 1ull << 8 * event;
     mem->changed = true;
 }
+
+void memory__wait_for_buffer(struct memory *mem, uint64_t from, uint64_t until);
 
 /* `state` holds in [from, until), known at `now`. */
 static inline void memory__busy(struct memory *mem, enum memory_state state, uint64_t from, uint64_t until)

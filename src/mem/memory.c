@@ -327,7 +327,7 @@ static void store__non_temporal(struct memory *mem, uint64_t line, uint64_t t, s
     hierarchy__drop(mem, line);
     res->lfb_full = start > t;
     if (res->lfb_full)
-        memory__busy(mem, MEMORY_LFB_FULL, t, start);
+        memory__wait_for_buffer(mem, t, start);
     res->ready = start;
     res->level = MEM_DRAM;
 }
@@ -474,16 +474,24 @@ uint64_t memory__next_change(const struct memory *mem, uint64_t now)
     return here < own ? here : own;
 }
 
+void memory__wait_for_buffer(struct memory *mem, uint64_t from, uint64_t until)
+{
+    memory__busy(mem, MEMORY_LFB_FULL, from, until);
+    mem->lfb_waits += mem->lfb_waits < 255;
+}
+
 void memory__activity(struct memory *mem, uint64_t now, struct memory_activity *activity)
 {
     uint64_t next = memory__next_change(mem, now);
     uint64_t next_read = outstanding__next_change(mem->reads, now);
 
     *activity = (struct memory_activity){.events = mem->events,
+                                         .lfb_waits = mem->lfb_waits,
                                          .outstanding = memory__outstanding(mem, now),
                                          .outstanding_own = memory__outstanding_own(mem, now),
                                          .reads = outstanding__count(mem->reads, now)};
     mem->events = 0;
+    mem->lfb_waits = 0;
     mem->changed = false;
     next = next_read < next ? next_read : next;
     for (unsigned k = 0; k < BUSY_STATES; k++) {

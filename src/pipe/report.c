@@ -173,6 +173,7 @@ static void memory_activity(struct pipe *p)
     p->mem_state = a.state;
     p->mem_change_at = a.next_change > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)a.next_change;
     p->cur.memory_events = a.events;
+    p->cur.lfb_waits = a.lfb_waits;
 }
 
 void report__finish(struct pipe *p)

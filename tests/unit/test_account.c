@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -334,6 +335,7 @@ static void test_sums_hold_for_any_reports(void **state)
         if (idle)
             continue;
         r[i].ports = (uint16_t)(rand_r(&seed) % 65536);
+        r[i].lfb_waits = (uint8_t)(rand_r(&seed) % 3);
         r[i].decoded = (uint8_t)(rand_r(&seed) % 5);
         r[i].retired_stores = (uint8_t)(rand_r(&seed) % 5);
         r[i].retired_memory = (uint8_t)(rand_r(&seed) % 5);
@@ -498,6 +500,140 @@ static void test_pmu_edges(void **state)
     tip__free(&a.tip);
 }
 
+/* --- few counters ------------------------------------------------------------------------------ */
+
+static void mux__open(struct pmu_mux *mux, unsigned counters, uint32_t turn_cycles, const char *const *names)
+{
+    struct core core = {.issue_width = WIDTH, .retire_width = 4, .mem_queue_entries = 32};
+
+    pmu_mux__init(mux, &core, counters, turn_cycles);
+    for (size_t metric = 0; names[metric]; metric++) {
+        char list[256], *save = NULL;
+
+        snprintf(list, sizeof list, "%s", names[metric]);
+        for (char *n = strtok_r(list, " ", &save); n; n = strtok_r(NULL, " ", &save))
+            assert_true(pmu_mux__add(mux, metric, n));
+    }
+    assert_true(pmu_mux__pack(mux));
+}
+
+static double mux__count(struct pmu_mux *mux, size_t metric, const char *name)
+{
+    double value = -1;
+
+    if (!pmu_mux__lookup(mux, metric, name, &value))
+        fail_msg("%s of metric %zu is not counted", name, metric);
+    return value;
+}
+
+/* `cycles` cycles: in the first `busy` of them four uops retire, in the others none. */
+static void mux__run(struct pmu_mux *mux, unsigned cycles, unsigned busy)
+{
+    struct cycle_report r[50];
+
+    for (unsigned done = 0; done < cycles; done += 50) {
+        for (unsigned i = 0; i < 50; i++) {
+            r[i] = report__idle(1, STALL_BE_DEPENDENCY, 0);
+            if (done + i < busy)
+                report__retire(&r[i], 4, 0);
+            r[i].executed = done + i < busy ? 3 : 0;
+        }
+        mux->listener.consume(&mux->listener, r, 50);
+    }
+    pmu_mux__finish(mux);
+}
+
+static void test_multiplexing_of_a_constant_rate_is_exact(void **state)
+{
+    static const char *const names[] = {"SlotsRetired Clocks", "OpsExecuted:c3", "UopsRetired Instructions",
+                                        NULL};
+    struct pmu_mux mux;
+    uint64_t enabled = 0;
+
+    (void)state;
+    mux__open(&mux, 1, 37, names);
+    assert_int_equal(mux.n_groups, 3);
+    mux__run(&mux, 2000, 2000);
+    for (size_t g = 0; g < mux.n_groups; g++)
+        enabled += mux.group[g].enabled_cycles;
+    assert_int_equal(enabled, 2000);
+    assert_int_equal(mux.n_turns, 2000 / 37 + 1);
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 8000);
+    assert_true(mux__count(&mux, 0, "Clocks") == 2000);
+    assert_true(mux__count(&mux, 1, "OpsExecuted:c3") == 2000);
+    assert_true(mux__count(&mux, 2, "UopsRetired") == 8000);
+    assert_true(mux__count(&mux, 2, "Instructions") == 8000);
+    assert_true(mux__count(&mux, 1, "#issue_width") == WIDTH);
+    pmu_mux__free(&mux);
+}
+
+/* With long turns a group sees one phase only; with short ones all of them see both. */
+static void test_multiplexing_of_phases_errs(void **state)
+{
+    static const char *const names[] = {"SlotsRetired", "OpsExecuted", NULL};
+    struct pmu_mux mux;
+    double slots, ops;
+
+    (void)state;
+    mux__open(&mux, 1, 1000, names);
+    mux__run(&mux, 2000, 1000);
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 8000); /* truth: 4000 */
+    assert_true(mux__count(&mux, 1, "OpsExecuted") == 0);     /* truth: 3000 */
+    pmu_mux__free(&mux);
+
+    mux__open(&mux, 1, 30, names);
+    mux__run(&mux, 2000, 1000);
+    slots = mux__count(&mux, 0, "SlotsRetired");
+    ops = mux__count(&mux, 1, "OpsExecuted");
+    assert_true(slots != 4000 && slots > 3700 && slots < 4300);
+    assert_true(ops != 3000 && ops > 2700 && ops < 3300);
+    pmu_mux__free(&mux);
+
+    mux__open(&mux, 2, 30, names); /* room for both: nothing takes turns */
+    mux__run(&mux, 2000, 1000);
+    assert_int_equal(mux.n_groups, 1);
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 4000);
+    assert_true(mux__count(&mux, 1, "OpsExecuted") == 3000);
+    pmu_mux__free(&mux);
+}
+
+static void test_packing_of_groups(void **state)
+{
+    static const char *const names[] = {
+        "SlotsRetired SlotsIssued Clocks", /* group 0 */
+        "BrRetired Port0 Port1",           /* does not fit: group 1 */
+        "OpsExecuted",                     /* room in group 0 */
+        "Port1 BrRetired TotalSlots",      /* all there: group 1 */
+        "Port2 Port3 Port4 Port5",         /* more than there are counters: groups 2 and 3 */
+        "NoSuchEvent #issue_width",        /* nothing to count */
+        "OpsExecuted:c1:e1 OpsExecuted",   /* an edge is an event of its own: group 3 */
+        NULL,
+    };
+    struct pmu_mux mux;
+    double value;
+
+    (void)state;
+    mux__open(&mux, 3, 100, names);
+    assert_int_equal(mux.n_groups, 4);
+    for (size_t g = 0; g < mux.n_groups; g++)
+        assert_int_equal(mux.group[g].n_counters, 3);
+    assert_int_equal(mux.group[0].n_events, 4);
+    assert_int_equal(mux.group[1].n_events, 4);
+    mux__run(&mux, 400, 350); /* a turn for each group; the last sees half of its turn busy */
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 400 * 4);
+    assert_true(mux__count(&mux, 2, "OpsExecuted") == 400 * 3);
+    assert_true(mux__count(&mux, 6, "OpsExecuted") == 200 * 3); /* the same event in another group */
+    assert_false(pmu_mux__lookup(&mux, 0, "OpsExecuted", &value));
+    assert_false(pmu_mux__lookup(&mux, 5, "NoSuchEvent", &value));
+    pmu_mux__free(&mux);
+
+    mux__open(&mux, 3, 1000, names);
+    mux__run(&mux, 400, 350);
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 350 * 4);
+    assert_false(pmu_mux__lookup(&mux, 4, "Port5", &value)); /* its turn never came */
+    pmu_mux__free(&mux);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -521,6 +657,9 @@ int main(void)
         cmocka_unit_test(test_sums_hold_for_any_reports),
         cmocka_unit_test(test_pmu_lookup),
         cmocka_unit_test(test_pmu_edges),
+        cmocka_unit_test(test_multiplexing_of_a_constant_rate_is_exact),
+        cmocka_unit_test(test_multiplexing_of_phases_errs),
+        cmocka_unit_test(test_packing_of_groups),
         cmocka_unit_test(test_names),
     };
 
