@@ -39,13 +39,13 @@ void execute__tick(struct pipe *p)
 }
 
 /* A demand load is outstanding until `ready`, and known to have missed a level from that level's
- * lookup on. Wrong-path and forwarded loads have missed nothing. */
+ * lookup on, which needs its translation. Wrong-path and forwarded loads have missed nothing. */
 static void note_load(struct pipe *p, int64_t ready, const struct mem_result *r)
 {
     change(p, ready, -1, 0, 0, 0);
     if (!r || r->level == MEM_L1)
         return;
-    int64_t l1 = p->now + LOAD_LATENCY;
+    int64_t l1 = max_cycle(p->now, (int64_t)r->tlb_until) + LOAD_LATENCY;
     if (l1 < ready) {
         change(p, l1, 0, 1, 0, 0);
         change(p, ready, 0, -1, 0, 0);
