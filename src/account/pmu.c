@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "fathom/core.h"
+#include "fathom/insn.h"
 #include "fathom/memory.h"
 
 /* "Few" executed uops: cycles with 0, 1 or 2 (paper, section 4.2). */
@@ -97,6 +98,28 @@ static void pmu__packed(struct pmu *pmu, unsigned first, uint64_t counts, uint64
     }
 }
 
+/* Retired instructions of the kinds with counters of their own, and sums of these kinds. */
+static void pmu__insns(struct pmu *pmu, uint64_t counts, uint64_t c)
+{
+    enum {
+        SINGLE = INSN_COUNT_SCALAR_SINGLE,
+        FOUR_A = INSN_COUNT_128_SINGLE,
+        FOUR_B = INSN_COUNT_256_DOUBLE
+    };
+    const unsigned scalar = (counts >> 8 * SINGLE & 255) + (counts >> 8 * INSN_COUNT_SCALAR_DOUBLE & 255);
+    const unsigned four = (counts >> 8 * FOUR_A & 255) + (counts >> 8 * FOUR_B & 255);
+    const unsigned vector =
+        four + (counts >> 8 * INSN_COUNT_128_DOUBLE & 255) + (counts >> 8 * INSN_COUNT_256_SINGLE & 255);
+
+    pmu__packed(pmu, PMU_FP_SCALAR_SINGLE, counts, c);
+    if (scalar)
+        pmu__some(pmu, PMU_FP_SCALAR, scalar, c);
+    if (vector)
+        pmu__some(pmu, PMU_FP_VECTOR, vector, c);
+    if (four)
+        pmu__some(pmu, PMU_FP_4_FLOPS, four, c);
+}
+
 static inline void pmu__report(struct pmu *pmu, struct pmu_batch *batch, const struct cycle_report *r)
 {
     const uint64_t c = r->cycles;
@@ -106,7 +129,7 @@ static inline void pmu__report(struct pmu *pmu, struct pmu_batch *batch, const s
                             (r->l2_miss_pending ? SEEN_L2 : 0U) | (r->l3_miss_pending ? SEEN_L3 : 0U) |
                             (r->flags & REPORT_SB_FULL ? SEEN_SB_FULL : 0U);
     const unsigned from_source = (unsigned)r->delivered - r->delivered_ms;
-    const uint8_t *served = r->load_level;
+    static const uint8_t bits[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
     const bool starved = !r->executed & !(r->flags & REPORT_RS_EMPTY);
     uint32_t beyond_l1;
 
@@ -131,15 +154,16 @@ static inline void pmu__report(struct pmu *pmu, struct pmu_batch *batch, const s
     pmu__every(pmu, PMU_OPS_EXECUTED, r->executed, c);
     pmu__every(pmu, PMU_BR_RETIRED, r->branches, c);
     pmu__every(pmu, PMU_LOADS_L1, r->load_level[0], c);
-    pmu__every(pmu, PMU_LOADS_RETIRED, 0U + served[0] + served[1] + served[2] + served[3] + served[4], c);
     pmu__every(pmu, PMU_STORES_RETIRED, r->retired_stores, c);
     pmu__every(pmu, PMU_MEMORY_RETIRED, r->retired_memory, c);
-    pmu__every(pmu, PMU_FUSED_RETIRED, (unsigned)__builtin_popcount(r->retired_pair), c);
+    pmu__every(pmu, PMU_FUSED_RETIRED, 0U + bits[r->retired_pair & 15] + bits[r->retired_pair >> 4], c);
     pmu__every(pmu, PMU_DECODED, r->decoded, c);
     pmu__every(pmu, PMU_EXT_MEM_OUTSTANDING, pmu__bin(r->mem_outstanding), c);
     pmu__every(pmu, PMU_PENDING_L1_MISS, pmu__bin(r->l1_miss_pending), c);
     pmu__every(pmu, PMU_OFFCORE_READS, pmu__bin(r->offcore_reads), c);
     memcpy(&beyond_l1, &r->load_level[1], sizeof beyond_l1);
+    pmu__every(pmu, PMU_LOADS_RETIRED, r->load_level[0] + (beyond_l1 * 0x01010101U >> 24),
+               c); /* sum of bytes */
     if (beyond_l1 | r->mispredicts | r->clears | r->delivered_ms | r->retired_ms)
         pmu__seldom(pmu, r);
     if (r->lfb_waits)
@@ -148,14 +172,8 @@ static inline void pmu__report(struct pmu *pmu, struct pmu_batch *batch, const s
         pmu__packed(pmu, PMU_LOAD_STLB_HIT, r->memory_events, c);
         pmu__packed(pmu, PMU_FORWARD_BLOCKED, r->uop_events, c);
     }
-    if (r->insn_counts) {
-        pmu__packed(pmu, PMU_FP_SCALAR_SINGLE, r->insn_counts, c);
-        for (unsigned e = PMU_FP_SCALAR; e <= PMU_FP_4_FLOPS; e++) {
-            const unsigned n = pmu__increment(pmu, (enum pmu_event)e, r);
-            if (n)
-                pmu__some(pmu, (enum pmu_event)e, n, c);
-        }
-    }
+    if (r->insn_counts)
+        pmu__insns(pmu, r->insn_counts, c);
 }
 
 /* SlotsIssued, FetchBubbles and RecoveryBubbles from the count of slots (TD-2, TD-3). */
