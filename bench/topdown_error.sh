@@ -106,7 +106,7 @@ table() {
 }
 
 levels() {
-    jq -rs 'def r: . * 100 | round / 100;
+    jq -rs 'def r: . * 100 | round / 100 | if . == 0 then 0 else . end;
         group_by([.set, .level])[] | (map(.error | fabs) | add / length) as $mean | max_by(.error | fabs) as $worst
         | "| \(.[0].set | if . == "paper" then "paper (built in)" else "Linux perf" end) | \(.[0].level) | \($mean | r) | \($worst.error | r) | \($worst.path | split("/")[-1]), \($worst.program), \($worst.core) |"' \
         "$work/rows.json"

@@ -99,25 +99,22 @@ static void pmu__packed(struct pmu *pmu, unsigned first, uint64_t counts, uint64
 }
 
 /* Retired instructions of the kinds with counters of their own, and sums of these kinds. */
-static void pmu__insns(struct pmu *pmu, uint64_t counts, uint64_t c)
+static void pmu__insns(struct pmu *pmu, uint64_t counts, uint64_t cycles)
 {
-    enum {
-        SINGLE = INSN_COUNT_SCALAR_SINGLE,
-        FOUR_A = INSN_COUNT_128_SINGLE,
-        FOUR_B = INSN_COUNT_256_DOUBLE
-    };
-    const unsigned scalar = (counts >> 8 * SINGLE & 255) + (counts >> 8 * INSN_COUNT_SCALAR_DOUBLE & 255);
-    const unsigned four = (counts >> 8 * FOUR_A & 255) + (counts >> 8 * FOUR_B & 255);
-    const unsigned vector =
-        four + (counts >> 8 * INSN_COUNT_128_DOUBLE & 255) + (counts >> 8 * INSN_COUNT_256_SINGLE & 255);
+    uint8_t n[INSN_COUNTS];
+    unsigned scalar, vector, four;
 
-    pmu__packed(pmu, PMU_FP_SCALAR_SINGLE, counts, c);
+    memcpy(n, &counts, sizeof n); /* least significant byte first, as in the packed word */
+    scalar = 0U + n[INSN_COUNT_SCALAR_SINGLE] + n[INSN_COUNT_SCALAR_DOUBLE];
+    four = 0U + n[INSN_COUNT_128_SINGLE] + n[INSN_COUNT_256_DOUBLE];
+    vector = four + n[INSN_COUNT_128_DOUBLE] + n[INSN_COUNT_256_SINGLE];
+    pmu__packed(pmu, PMU_FP_SCALAR_SINGLE, counts, cycles);
     if (scalar)
-        pmu__some(pmu, PMU_FP_SCALAR, scalar, c);
+        pmu__some(pmu, PMU_FP_SCALAR, scalar, cycles);
     if (vector)
-        pmu__some(pmu, PMU_FP_VECTOR, vector, c);
+        pmu__some(pmu, PMU_FP_VECTOR, vector, cycles);
     if (four)
-        pmu__some(pmu, PMU_FP_4_FLOPS, four, c);
+        pmu__some(pmu, PMU_FP_4_FLOPS, four, cycles);
 }
 
 static inline void pmu__report(struct pmu *pmu, struct pmu_batch *batch, const struct cycle_report *r)
