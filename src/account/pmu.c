@@ -32,8 +32,7 @@ _Static_assert((int)STALL_COUNT <= (int)SLOT_STALLS, "stalls must fit");
 /* Cycles of one batch by groups of fields. */
 struct pmu_batch {
     uint64_t cycles;
-    uint64_t outstanding; /* sums of the increments that may be beyond the histogram */
-    uint64_t pending, reads;
+    uint64_t outstanding; /* sum of the increments that may be beyond the histogram */
     uint64_t slots[SLOT_STALLS * SLOT_ISSUED];
     uint64_t memory[(PMU_FEW_LIMIT + 1) * SEEN_EXECUTED];
     uint64_t flags[256];
@@ -139,11 +138,8 @@ static inline void pmu__report(struct pmu *pmu, struct pmu_batch *batch, const s
     batch->flags[r->flags] += c;
     batch->delivered[r->source % SOURCES * PMU_HISTOGRAM + from_source % PMU_HISTOGRAM] += c;
     batch->resource[refused ? r->resource : RES_NONE] += c;
-    batch->state[r->state] += c;
     batch->ports[r->ports % (1U << PMU_PORTS)] += c;
     batch->outstanding += r->mem_outstanding * c;
-    batch->pending += r->l1_miss_pending * c;
-    batch->reads += r->offcore_reads * c;
     batch->exe_bound_0 += starved ? c : 0;
     pmu__every(pmu, PMU_INSTRUCTIONS, r->retired_insns, c);
     pmu__every(pmu, PMU_SLOTS_RETIRED, r->retired, c);
@@ -154,15 +150,21 @@ static inline void pmu__report(struct pmu *pmu, struct pmu_batch *batch, const s
     pmu__every(pmu, PMU_STORES_RETIRED, r->retired_stores, c);
     pmu__every(pmu, PMU_MEMORY_RETIRED, r->retired_memory, c);
     pmu__every(pmu, PMU_FUSED_RETIRED, 0U + bits[r->retired_pair & 15] + bits[r->retired_pair >> 4], c);
-    pmu__every(pmu, PMU_DECODED, r->decoded, c);
     pmu__every(pmu, PMU_EXT_MEM_OUTSTANDING, pmu__bin(r->mem_outstanding), c);
-    pmu__every(pmu, PMU_PENDING_L1_MISS, pmu__bin(r->l1_miss_pending), c);
-    pmu__every(pmu, PMU_OFFCORE_READS, pmu__bin(r->offcore_reads), c);
     memcpy(&beyond_l1, &r->load_level[1], sizeof beyond_l1);
     pmu__every(pmu, PMU_LOADS_RETIRED, r->load_level[0] + (beyond_l1 * 0x01010101U >> 24),
                c); /* sum of bytes */
     if (beyond_l1 | r->mispredicts | r->clears | r->delivered_ms | r->retired_ms)
         pmu__seldom(pmu, r);
+    /* What holds for many cycles on end, or for none, is left to the branch predictor. */
+    if (r->decoded)
+        pmu__some(pmu, PMU_DECODED, r->decoded, c);
+    if (r->state)
+        batch->state[r->state] += c;
+    if (r->l1_miss_pending | r->offcore_reads) {
+        pmu__some(pmu, PMU_PENDING_L1_MISS, r->l1_miss_pending, c);
+        pmu__some(pmu, PMU_OFFCORE_READS, r->offcore_reads, c);
+    }
     if (r->lfb_waits)
         pmu__some(pmu, PMU_LFB_WAITS, r->lfb_waits, c);
     if (r->memory_events | r->uop_events) {
@@ -281,15 +283,11 @@ static void pmu__finish_resources(struct pmu *pmu, const struct pmu_batch *batch
 static void pmu__finish_every(struct pmu *pmu, const struct pmu_batch *batch)
 {
     static const uint8_t every[] = {
-        PMU_INSTRUCTIONS,    PMU_SLOTS_RETIRED,  PMU_UOPS_RETIRED,        PMU_OPS_EXECUTED,
-        PMU_BR_RETIRED,      PMU_LOADS_L1,       PMU_EXT_MEM_OUTSTANDING, PMU_LOADS_RETIRED,
-        PMU_STORES_RETIRED,  PMU_MEMORY_RETIRED, PMU_FUSED_RETIRED,       PMU_DECODED,
-        PMU_PENDING_L1_MISS, PMU_OFFCORE_READS,
+        PMU_INSTRUCTIONS,   PMU_SLOTS_RETIRED,  PMU_UOPS_RETIRED,        PMU_OPS_EXECUTED,
+        PMU_BR_RETIRED,     PMU_LOADS_L1,       PMU_EXT_MEM_OUTSTANDING, PMU_LOADS_RETIRED,
+        PMU_STORES_RETIRED, PMU_MEMORY_RETIRED, PMU_FUSED_RETIRED,
     };
-    /* The increments that may be beyond the histogram. */
     const uint64_t outstanding = pmu->sum[PMU_EXT_MEM_OUTSTANDING] + batch->outstanding;
-    const uint64_t pending = pmu->sum[PMU_PENDING_L1_MISS] + batch->pending;
-    const uint64_t reads = pmu->sum[PMU_OFFCORE_READS] + batch->reads;
 
     for (unsigned e = 0; e < PMU_EVENTS; e++)
         pmu->cycles_with[e][0] += batch->cycles;
@@ -302,8 +300,6 @@ static void pmu__finish_every(struct pmu *pmu, const struct pmu_batch *batch)
         pmu->cycles_with[every[i]][0] -= batch->cycles;
     }
     pmu->sum[PMU_EXT_MEM_OUTSTANDING] = outstanding;
-    pmu->sum[PMU_PENDING_L1_MISS] = pending;
-    pmu->sum[PMU_OFFCORE_READS] = reads;
 }
 
 static void pmu__edges(const struct pmu *pmu, struct pmu_edge *edge, const struct cycle_report *reports,

@@ -323,7 +323,7 @@ void execute__dispatch(struct pipe *p, struct duop *u)
             if (t > p->now)
                 p->mem_change_at = p->now;
             if (t > p->now + (int64_t)p->core->stlb_hit_cyc)
-                u->counts |= 1 << REPORT_WALKED_STORES;
+                u->counts = 1;
             known = max_cycle(known, t);
         }
         u->done_at = max_cycle(u->done_at, known);
@@ -352,6 +352,7 @@ void execute__retire_store(struct pipe *p, struct store_entry *s)
         owned = max_cycle(owned, (int64_t)r.ready);
         s->split = r.split;
         p->cur.uop_events += (uint64_t)(r.split != 0) << 8 * REPORT_SPLIT_STORES;
+        p->cur.uop_events += (uint64_t)pipe__uop(p, s->uop)->counts << 8 * REPORT_WALKED_STORES;
         s->tlb_until = (int64_t)r.tlb_until;
         p->mem_change_at = p->now;
     }

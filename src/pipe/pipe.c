@@ -207,8 +207,8 @@ static int64_t next_event(struct pipe *p)
 static bool idle(const struct pipe *p)
 {
     const struct cycle_report *c = &p->cur;
-    return !c->issued && !c->retired && !c->executed && !c->delivered && !c->squashed && !c->memory_events && !c->lfb_waits &&
-           !p->n_held && !p->ready_ports && p->fe_next > p->now + 1;
+    return !c->issued && !c->retired && !c->executed && !c->delivered && !c->squashed && !c->memory_events &&
+           !c->lfb_waits && !p->n_held && !p->ready_ports && p->fe_next > p->now + 1;
 }
 
 static bool drained(const struct pipe *p)

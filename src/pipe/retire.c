@@ -21,9 +21,9 @@ static void count_uops(struct pipe *p, const struct rob_entry *e)
             c->load_level[u->level]++;
             if (p->memory)
                 execute__learn(p, u);
+            for (unsigned counts = u->counts; counts; counts &= counts - 1)
+                c->uop_events += 1ull << 8 * __builtin_ctz(counts);
         }
-        for (unsigned counts = u->counts; counts; counts &= counts - 1)
-            c->uop_events += 1ull << 8 * __builtin_ctz(counts);
         p->fences_in_flight -= u->fence != 0;
     }
     c->retired_uops = (uint8_t)(c->retired_uops + e->n_uops);

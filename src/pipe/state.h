@@ -143,7 +143,7 @@ struct duop {
     uint8_t waits_for; /* loads: level whose latency they pay (a merged miss: the first miss's) */
     uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
     uint8_t l1_cause;  /* loads: enum stall for the time they wait in L1 */
-    uint8_t counts;    /* set of report_event to count when it retires */
+    uint8_t counts;    /* loads: set of report_event to count at retirement; STA: 1: its page was walked */
 };
 
 /* Kept only while somebody listens to uops. */
@@ -159,7 +159,14 @@ struct edge {
     uint16_t next;
 };
 
-enum rob_flag { ROB_ENDS = 1, ROB_MS = 2, ROB_MISPREDICT = 4, ROB_BRANCH = 8, ROB_WRONG = 16, ROB_MEMORY = 32 };
+enum rob_flag {
+    ROB_ENDS = 1,
+    ROB_MS = 2,
+    ROB_MISPREDICT = 4,
+    ROB_BRANCH = 8,
+    ROB_WRONG = 16,
+    ROB_MEMORY = 32
+};
 struct rob_entry {
     uint64_t first_uop;
     uint64_t next_step;
