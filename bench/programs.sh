@@ -3,7 +3,9 @@
 # Eight unmodified Debian programs through fathom run: the tables of docs/programs.md.
 #
 #   bench/programs.sh [--core NAME] [--print] [NAME...]
+#   bench/programs.sh [--core NAME] --keep DIR [--metrics FILE] [--max-instructions N] [NAME...]
 #
+# The second form only puts NAME.json of each program into DIR.
 # Without --print the tables of docs/programs.md are replaced; with names only these programs run, and their
 # rows are printed. Some minutes for all. The figures depend on the versions of the programs and of the C library, and the
 # speed on the machine; everything else repeats.
@@ -14,13 +16,18 @@ fathom=${FATHOM_BINARY:-$root/build/fathom}
 page=$root/docs/programs.md
 core=skl
 print=no
+keep=
+options=()
 only=" "
 
 while (($#)); do
     case $1 in
     --core) core=$2 && shift ;;
     --print) print=yes ;;
-    -h | --help) sed -n '3,10s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    --keep) keep=$(cd "$2" && pwd) && shift ;;
+    --metrics) options+=(--metrics "$(realpath "$2")") && shift ;;
+    --max-instructions) options+=(-n "$2") && shift ;;
+    -h | --help) sed -n '3,13s/^# \{0,1\}//p' "$0" && exit 0 ;;
     -*) echo "bench/programs.sh: no option $1; see --help" >&2 && exit 2 ;;
     *) only+="$1 " && print=yes ;;
     esac
@@ -135,11 +142,15 @@ measure() {
     echo "$name ..." >&2
     # The environment decides where the stack begins, so it is fixed.
     env -i PATH=/usr/bin:/bin LC_ALL=C.UTF-8 PYTHONHASHSEED=0 PERL_HASH_SEED=0 \
-        "$fathom" run -q --core "$core" -o none --json result.json -- "$@" <text >out 2>err || {
+        "$fathom" run -q --core "$core" "${options[@]}" -o none --json result.json -- "$@" <text >out 2>err || {
         echo "bench/programs.sh: $name ended with status $?: $(tail -3 err)" >&2
         exit 125
     }
     jq -r '"    \(.totals.instructions) instructions, IPC \(.totals.ipc), \(.host.million_instructions_per_second) M/s"' result.json >&2
+    if [[ $keep ]]; then
+        cp result.json "$keep/$name.json"
+        return 0
+    fi
     row="| $name | \`$shown\` |"
     row+=$(jq -r '.totals | " \(.instructions / 1e6 * 100 | round / 100) | \(.cycles / 1e6 * 100 | round / 100) | \(.ipc * 100 | round / 100) |"' result.json)
     row+=" $(jq -r '.host.million_instructions_per_second | tonumber * 10 | round / 10' result.json) |"
@@ -175,6 +186,8 @@ measure gcc "gcc -O2 -c small.c (the driver)" gcc -O2 -c small.c -o small.o
 if cc1=$(gcc -print-prog-name=cc1 2>/dev/null) && [[ -x $cc1 ]]; then
     measure cc1 "cc1 -O2 small.c (what gcc starts)" "$cc1" -quiet -imultiarch "$(gcc -print-multiarch)" -O2 small.c -o small.s
 fi
+
+[[ -z $keep ]] || exit 0
 
 tables() {
     cat <<EOF

@@ -68,7 +68,8 @@ struct retired_work {
  * retired - retired_ms, in a run of which tip has seen everything. */
 void retired_work__add(struct retired_work *sum, const struct tip *tip, uint32_t id, enum work work);
 
-/* The simulated PMU: the paper's Table 1 with counter masks. */
+/* The simulated PMU: the paper's Table 1 with counter masks, and what the deeper levels need
+ * (docs/accounting.md, section 5, has each event's increment). */
 enum pmu_event {
     PMU_CYCLES,
     PMU_INSTRUCTIONS,
@@ -109,19 +110,107 @@ enum pmu_event {
     PMU_LOADS_L2,
     PMU_LOADS_L3,
     PMU_LOADS_DRAM,
-    PMU_EVENTS
+    PMU_LOADS_RETIRED,
+    PMU_STORES_RETIRED,
+    PMU_MEMORY_RETIRED,
+    PMU_FUSED_RETIRED,
+    PMU_LOADS_L1_MISS,
+    PMU_LOADS_L2_MISS,
+    PMU_FLUSHES,
+    PMU_FP_SCALAR,
+    PMU_FP_VECTOR,
+    PMU_FP_4_FLOPS,
+    PMU_FETCH_STALLS,
+    PMU_LFB_WAITS,
+    PMU_DECODED,
+    PMU_EXE_BOUND_0,
+    PMU_STALLS_SERIAL,
+    PMU_STALLS_ANY,
+    PMU_PENDING_ANY,
+    PMU_PENDING_L1_MISS,
+    PMU_PENDING_L2_MISS,
+    PMU_PENDING_L3_MISS,
+    PMU_OFFCORE_READS,
+    PMU_PORT_0, /* one for each of PMU_PORTS ports */
+    PMU_PORT_LAST = PMU_PORT_0 + 7,
+    /* enum memory_state and enum report_state, by bit */
+    PMU_WALKING_LOAD,
+    PMU_WALKING_STORE,
+    PMU_WALKING_CODE,
+    PMU_LFB_FULL,
+    PMU_SQ_FULL,
+    PMU_RFO_OFFCORE,
+    PMU_CLEAR_RESTEER,
+    PMU_DSB_SWITCH,
+    /* enum memory_event */
+    PMU_LOAD_STLB_HIT,
+    PMU_LOAD_WALK,
+    PMU_STORE_STLB_HIT,
+    PMU_STORE_WALK,
+    PMU_CODE_STLB_HIT,
+    PMU_CODE_WALK,
+    PMU_RFO,
+    PMU_RFO_L2_HIT,
+    /* enum report_event */
+    PMU_FORWARD_BLOCKED,
+    PMU_ALIASED,
+    PMU_DIVISIONS,
+    PMU_SPLIT_LOADS,
+    PMU_SPLIT_STORES,
+    PMU_LOCKED_LOADS,
+    PMU_WALKED_LOADS,
+    PMU_WALKED_STORES,
+    /* enum insn_count */
+    PMU_FP_SCALAR_SINGLE,
+    PMU_FP_SCALAR_DOUBLE,
+    PMU_FP_128_SINGLE,
+    PMU_FP_128_DOUBLE,
+    PMU_FP_256_SINGLE,
+    PMU_FP_256_DOUBLE,
+    PMU_X87,
+    PMU_NOPS,
+    PMU_EVENTS,
+    PMU_NEVER = PMU_EVENTS /* what cannot happen in the simulated machine: always 0 */
 };
-enum { PMU_HISTOGRAM = 64 };
+enum { PMU_HISTOGRAM = 64, PMU_PORTS = 8 };
+
+/* How a count is read: E, E[>=n], E[<n], E[=n] (TD-9). */
+enum pmu_mask { PMU_MASK_NONE, PMU_MASK_AT_LEAST, PMU_MASK_BELOW, PMU_MASK_EQUAL };
+/* One event with its masks, as asked for. With `edge`: the number of times the condition became true. */
+struct pmu_query {
+    uint8_t event; /* enum pmu_event, PMU_NEVER included */
+    uint8_t cmask;
+    uint8_t mask; /* enum pmu_mask */
+    bool edge;
+};
+/* Edges are counted only where somebody asked before the run. */
+struct pmu_edge {
+    struct pmu_query query;
+    bool last;
+    uint64_t count;
+};
+/* Numbers of the machine that metric expressions name ("#stlb_hit_cyc"), besides the issue width. */
+struct pmu_machine {
+    double freq_ghz;
+    uint32_t ext_mem_threshold; /* ExtMemOutstanding from which the memory controller counts as busy */
+    uint32_t stlb_hit_cyc, baclear_cyc, ms_switch_cyc, store_forward_blocked_cyc, split_load_cyc;
+};
 /* Every increment of every event is kept as a histogram, so that any counter mask (TD-9) can be
  * answered afterwards: E[>=c] = cycles in which the increment was at least c. */
 struct pmu {
     struct listener listener;
     uint32_t width;
-    uint32_t ext_mem_threshold; /* ExtMemOutstanding from which the memory controller counts as busy */
+    struct pmu_machine machine;
     uint64_t sum[PMU_EVENTS];
     uint64_t cycles_with[PMU_EVENTS][PMU_HISTOGRAM]; /* cycles by increment; the last bin takes the rest */
+    struct pmu_edge *edge;
+    size_t n_edges;
 };
 void pmu__init(struct pmu *pmu, const struct core *core);
+void pmu__free(struct pmu *pmu); /* what pmu__prepare allocated */
+/* The definition of the events: the increment of `event` in each of the report's cycles. Everything that is
+ * counted is a function of these. */
+unsigned pmu__increment(const struct pmu *pmu, enum pmu_event event, const struct cycle_report *report);
 /* Names as in the paper's Table 1: "SlotsIssued", "MemStalls.L1miss", ... */
 const char *pmu__event_name(enum pmu_event event);
 /* -1 if there is no such event. */
@@ -129,13 +218,62 @@ int pmu__event_by_name(const char *name);
 /* E (cmask 0) or E[>=cmask]; inverted: E[<cmask]. */
 uint64_t pmu__read(const struct pmu *pmu, enum pmu_event event, unsigned cmask, int invert);
 /*
- * A metric_lookup (tree.h) over a `struct pmu *`: event names of pmu__event_name and Intel's names
- * for the same signals, with masks as "E:c4", "E:c4:i1", "cpu@E,cmask=4,inv@" (backslashes are
- * skipped, "cmask=#issue_width" is understood) or "E[>=4]"; the literals #issue_width, #slots (slots
- * a cycle) and what is fixed in the simulated machine (#SMT_on, #core_wide, #num_cpus, ...).
- * False for anything that is not counted, such as edge detection.
+ * The event that `name` stands for: event names of pmu__event_name and Intel's names for the same signals,
+ * with masks and edges as "E:c4", "E:c4:i1:e1", "cpu@E,cmask=4,inv,edge@" (backslashes are skipped,
+ * "cmask=#issue_width" is understood) or "E[>=4]". False: there is no such event.
  */
+bool pmu__find(const struct pmu *pmu, const char *name, struct pmu_query *query);
+/* Before the run: what `name` needs is counted; of names that are no event nothing. False: out of memory. */
+bool pmu__prepare(struct pmu *pmu, const char *name);
+/* False: an edge that was not prepared. */
+bool pmu__value(const struct pmu *pmu, const struct pmu_query *query, uint64_t *value);
+/* A name that is no event: "#issue_width" and other literals, "duration_time" (seconds). */
+bool pmu__constant(const struct pmu *pmu, const char *name, double *value);
+/* A metric_lookup (tree.h) over a `struct pmu *`: the three above. */
 bool pmu__lookup(void *pmu, const char *name, double *value);
+
+/*
+ * A PMU with few counters, as in hardware: the events of each metric are packed into groups that fit the
+ * counters; one group counts at a time, in turns; each count is scaled by total over enabled cycles. Cycles,
+ * slots and instructions have counters of their own (fixed counters) and take none of the others.
+ *
+ * Order of calls: init, add for every name of every metric, pack; then it listens to the run; finish; lookup.
+ */
+enum { PMU_MUX_MAX_COUNTERS = 64 };
+struct pmu_mux_event {
+    struct pmu_query query;
+    uint64_t base, count; /* when its group's turn began; in all its turns */
+};
+struct pmu_mux_group {
+    struct pmu_mux_event *event;
+    size_t n_events;
+    unsigned n_counters; /* of them, those that need a general counter */
+    uint64_t enabled_cycles;
+};
+struct pmu_mux_use { /* metric `metric` needs `query`, and has it from `group` */
+    size_t metric, group;
+    struct pmu_query query;
+};
+struct pmu_mux {
+    struct listener listener;
+    struct pmu pmu; /* counts everything; the groups take differences */
+    unsigned counters;
+    uint32_t turn_cycles;
+    struct pmu_mux_use *use; /* by metric */
+    size_t n_uses, cap_uses;
+    struct pmu_mux_group *group;
+    size_t n_groups;
+    size_t active;
+    uint64_t turn_used, n_turns; /* cycles of the running turn; turns begun */
+};
+void pmu_mux__init(struct pmu_mux *mux, const struct core *core, unsigned counters, uint32_t turn_cycles);
+/* Metrics in ascending order. Names that are no event need nothing. False: out of memory. */
+bool pmu_mux__add(struct pmu_mux *mux, size_t metric, const char *name);
+bool pmu_mux__pack(struct pmu_mux *mux);
+void pmu_mux__finish(struct pmu_mux *mux);
+/* A metric_lookup_for (tree.h) over a `struct pmu_mux *`. False also for what never had a turn. */
+bool pmu_mux__lookup(void *mux, size_t metric, const char *name, double *value);
+void pmu_mux__free(struct pmu_mux *mux);
 
 /* The exact CPI stack: every cycle has one component (CS-22 refined to the reports' wait reason). */
 struct cpi_stack {

@@ -152,6 +152,21 @@ enum work {
     WORK_KINDS
 };
 
+/* Kinds of instructions that have performance counters of their own. */
+enum insn_count {
+    INSN_COUNT_SCALAR_SINGLE,
+    INSN_COUNT_SCALAR_DOUBLE,
+    INSN_COUNT_128_SINGLE, /* packed, by width and element */
+    INSN_COUNT_128_DOUBLE,
+    INSN_COUNT_256_SINGLE,
+    INSN_COUNT_256_DOUBLE,
+    INSN_COUNT_X87,
+    INSN_COUNT_NOP,
+    INSN_COUNTS
+};
+/* `times` (0: not counted) of `count` in a byte; fused multiply-add and dot products count twice. */
+#define INSN_COUNTED(count, times) ((uint8_t)((times) << 4 | (count)))
+
 /* How the first register output follows from the inputs, for symbolic addresses (EX-13a). */
 enum sym_kind { SYM_FRESH, SYM_COPY, SYM_ADD };
 
@@ -191,6 +206,7 @@ struct insn {
     const struct recipe *recipe[RECIPE_VARIANTS]; /* filled on demand by isa__recipe */
 
     uint8_t n_mem;
+    uint8_t counted;        /* INSN_COUNTED */
     uint8_t fp_width_bytes; /* 0, or bytes of FP data an arithmetic FP instruction works on (4, 8 scalar; 16,
                                32 packed) */
     uint8_t work;           /* enum work */

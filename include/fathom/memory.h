@@ -26,6 +26,7 @@ struct mem_result {
     uint8_t split;       /* 1 line split, 2 page split */
     uint8_t lfb_full;    /* the request waited for a fill buffer */
     uint8_t code;        /* stores: the line was in the L1I, and has left it (ME-15) */
+    uint8_t changed;     /* loads: memory__activity would answer anew */
 };
 
 /* Switches that are not part of a core. */
@@ -91,6 +92,40 @@ unsigned memory__outstanding(const struct memory *mem, uint64_t now);
 uint64_t memory__next_change(const struct memory *mem, uint64_t now);
 /* Whether others send requests to the same controller. */
 bool memory__has_company(const struct memory *mem);
+
+/*
+ * What performance counters see of the memory system, besides the results of the requests themselves.
+ * Events are counts of one byte each, packed: byte MEMORY_RFO of `events` are the RFOs. States hold in a cycle
+ * or not. Translations of loads, stores and code come in pairs: found in the second-level TLB, or walked.
+ */
+enum memory_event {
+    MEMORY_LOAD_STLB_HIT,
+    MEMORY_LOAD_WALK,
+    MEMORY_STORE_STLB_HIT,
+    MEMORY_STORE_WALK,
+    MEMORY_CODE_STLB_HIT,
+    MEMORY_CODE_WALK,
+    MEMORY_RFO,        /* requests for ownership of L1D to L2 */
+    MEMORY_RFO_L2_HIT, /* of those, found in L2 */
+    MEMORY_EVENTS
+};
+enum memory_state {
+    MEMORY_WALKING_LOAD = 1, /* a page walk is under way (or waits for a walker) for a load */
+    MEMORY_WALKING_STORE = 2,
+    MEMORY_WALKING_CODE = 4,
+    MEMORY_LFB_FULL = 8,     /* a load, store or software prefetch waits for a fill buffer (ME-4) */
+    MEMORY_SQ_FULL = 16,     /* a request waits for a super-queue entry (ME-5) */
+    MEMORY_RFO_OFFCORE = 32, /* an RFO that missed L2 is under way */
+};
+struct memory_activity {
+    uint64_t events;      /* since the previous call */
+    uint64_t next_change; /* of the other fields; UINT64_MAX: never */
+    struct memory_requests requests;
+    uint32_t reads;       /* data reads beyond L2 under way, prefetches and page walks included */
+    uint8_t state;        /* enum memory_state */
+    uint8_t lfb_waits;    /* since the previous call: demands that found no free fill buffer */
+};
+void memory__activity(struct memory *mem, uint64_t now, struct memory_activity *activity);
 
 /* Plain counts for comparison with cachegrind and for reports. */
 struct memory_counts {

@@ -87,6 +87,11 @@ struct profile_copy {   /* one of several copies on cores with a common L3 and m
     struct profile_tree tree;
 };
 
+struct profile_multiplexing { /* of the trees "...-multiplexed"; counters 0: not asked for */
+    uint32_t counters, turn_cycles;
+    uint64_t groups, turns; /* for the built-in metrics */
+};
+
 struct profile {
     char *version;   /* of fathom */
     char *command;   /* as typed */
@@ -117,6 +122,7 @@ struct profile {
     size_t n_unknown;
     struct profile_count *nondeterminism; /* system calls and instructions that may differ between runs */
     size_t n_nondeterminism;
+    struct profile_multiplexing multiplexing;
     struct profile_ideal *ideal; /* as asked for */
     size_t n_ideal;
     struct profile_core *core_result; /* as asked for */

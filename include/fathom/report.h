@@ -153,6 +153,25 @@ enum report_flag {
     REPORT_ITLB = 128,
 };
 
+/* More conditions of a cycle: enum memory_state (memory.h), and these. */
+enum report_state {
+    REPORT_STATE_RESTEER = 64,     /* after a flush, no uop has issued yet */
+    REPORT_STATE_DSB_SWITCH = 128, /* nothing delivered because decoding took over from the DSB */
+};
+
+/* Counts of one byte each, packed into a word: byte k of `uop_events` is event k. */
+enum report_event {
+    REPORT_FORWARD_BLOCKED, /* loads dispatched that an older store blocks (EX-22) */
+    REPORT_ALIASED,         /* loads delayed by 4K aliasing (EX-23) */
+    REPORT_DIVISIONS,       /* uops that started the divider */
+    REPORT_SPLIT_LOADS,     /* these retired */
+    REPORT_SPLIT_STORES,
+    REPORT_LOCKED_LOADS,
+    REPORT_WALKED_LOADS, /* missed the second-level TLB */
+    REPORT_WALKED_STORES,
+    REPORT_EVENTS
+};
+
 enum { REPORT_RETIRE_MAX = 8, REPORT_NO_SITE = 0xffffffff };
 
 /*
@@ -199,6 +218,15 @@ struct cycle_report {
     uint8_t retired_high;     /* sites in retired_site whose instruction ended: bit k = its last uop */
     uint8_t retired_pair;     /* of those, macro-fused pairs: two instructions */
     uint32_t mispredict_site; /* branch that caused `squashed` or the recovery; REPORT_NO_SITE */
+    uint8_t state;            /* enum memory_state, enum report_state */
+    uint8_t offcore_reads;    /* data reads beyond L2 under way (255 at most) */
+    uint8_t lfb_waits;        /* demands that found no free fill buffer */
+    uint8_t decoded;          /* instructions decoded (pairs are one) */
+    uint8_t retired_stores;   /* stores retired */
+    uint8_t retired_memory;   /* instructions with loads or stores retired */
+    uint64_t memory_events;   /* enum memory_event, packed */
+    uint64_t uop_events;      /* enum report_event, packed */
+    uint64_t insn_counts;     /* retired instructions by enum insn_count (insn.h), packed */
 };
 
 /* A listener: gets every report of a run exactly once, in order, in batches. */

@@ -34,6 +34,17 @@ void metrics__free(struct metrics *metrics);
 int metrics__evaluate(const struct metrics *metrics, const char *tree_name, const char *source,
                       metric_lookup lookup, void *arg, struct profile_tree *tree, struct status *st);
 
+/* The same with a lookup that knows which metric asks, by its number: a real PMU measures the events of a
+ * metric together, and the same event for another metric at another time. */
+typedef bool (*metric_lookup_for)(void *arg, size_t metric, const char *name, double *value);
+int metrics__evaluate_each(const struct metrics *metrics, const char *tree_name, const char *source,
+                           metric_lookup_for lookup, void *arg, struct profile_tree *tree, struct status *st);
+
+/* Calls `each` for every event, literal or other name of the expressions that is no metric, metric after
+ * metric, as often as it stands there. Stops at the first call that returns false, and returns it. */
+typedef bool (*metric_name_visitor)(void *arg, size_t metric, const char *name);
+bool metrics__each_name(const struct metrics *metrics, metric_name_visitor each, void *arg);
+
 /* The exact tree "topdown" from the slot truth, with the same node names and thresholds. `work` divides what
  * retired and may be NULL: then Base is a leaf. */
 int tree__from_truth(const struct truth *truth, const struct retired_work *work, const struct core *core,

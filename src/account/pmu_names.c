@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "account/pmu_alias.h"
+
 static const char *const pmu__names[PMU_EVENTS] = {
     [PMU_CYCLES] = "Clocks",
     [PMU_INSTRUCTIONS] = "Instructions",
@@ -48,97 +50,73 @@ static const char *const pmu__names[PMU_EVENTS] = {
     [PMU_LOADS_L2] = "LoadsRetired.L2",
     [PMU_LOADS_L3] = "LoadsRetired.L3",
     [PMU_LOADS_DRAM] = "LoadsRetired.DRAM",
-};
-
-/* How a count is read: E, E[>=n], E[<n] or E[=n] (TD-9). */
-enum pmu_mask { MASK_NONE, MASK_AT_LEAST, MASK_BELOW, MASK_EQUAL };
-enum { WIDTH_LESS = 0x80 }; /* WIDTH_LESS + n: issue width - n */
-
-/* Intel's names for the same signals (PIPELINE.md 13.3). A mask here is part of the event: the name
- * then takes no further one, except cmask 1, which changes nothing where a cycle counts 0 or 1. */
-struct pmu_alias {
-    const char *name;
-    uint8_t event, n, mask;
-};
-static const struct pmu_alias pmu__aliases[] = {
-    {"cycles", PMU_CYCLES, 0, MASK_NONE},
-    {"cpu-cycles", PMU_CYCLES, 0, MASK_NONE},
-    {"instructions", PMU_INSTRUCTIONS, 0, MASK_NONE},
-    {"CPU_CLK_UNHALTED.THREAD", PMU_CYCLES, 0, MASK_NONE},
-    {"INST_RETIRED.ANY", PMU_INSTRUCTIONS, 0, MASK_NONE},
-    {"INST_RETIRED.ANY_P", PMU_INSTRUCTIONS, 0, MASK_NONE},
-    {"TOPDOWN.SLOTS", PMU_TOTAL_SLOTS, 0, MASK_NONE},
-    {"UOPS_ISSUED.ANY", PMU_SLOTS_ISSUED, 0, MASK_NONE},
-    {"UOPS_RETIRED.RETIRE_SLOTS", PMU_SLOTS_RETIRED, 0, MASK_NONE},
-    {"UOPS_RETIRED.SLOTS", PMU_SLOTS_RETIRED, 0, MASK_NONE},
-    {"UOPS_RETIRED.ALL", PMU_UOPS_RETIRED, 0, MASK_NONE},
-    {"IDQ_UOPS_NOT_DELIVERED.CORE", PMU_FETCH_BUBBLES, 0, MASK_NONE},
-    {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", PMU_FETCH_BUBBLES, WIDTH_LESS, MASK_AT_LEAST},
-    {"IDQ_UOPS_NOT_DELIVERED.CYCLES_LE_1_UOP_DELIV.CORE", PMU_FETCH_BUBBLES, WIDTH_LESS + 1, MASK_AT_LEAST},
-    {"IDQ_UOPS_NOT_DELIVERED.CYCLES_LE_2_UOP_DELIV.CORE", PMU_FETCH_BUBBLES, WIDTH_LESS + 2, MASK_AT_LEAST},
-    {"IDQ_UOPS_NOT_DELIVERED.CYCLES_LE_3_UOP_DELIV.CORE", PMU_FETCH_BUBBLES, WIDTH_LESS + 3, MASK_AT_LEAST},
-    {"IDQ_UOPS_NOT_DELIVERED.CYCLES_FE_WAS_OK", PMU_FETCH_BUBBLES, 1, MASK_BELOW},
-    {"INT_MISC.RECOVERY_CYCLES", PMU_RECOVERY_BUBBLES, 1, MASK_AT_LEAST},
-    {"BR_INST_RETIRED.ALL_BRANCHES", PMU_BR_RETIRED, 0, MASK_NONE},
-    {"BR_MISP_RETIRED.ALL_BRANCHES", PMU_BR_MISPRED_RETIRED, 0, MASK_NONE},
-    {"MACHINE_CLEARS.COUNT", PMU_MACHINE_CLEARS, 0, MASK_NONE},
-    {"IDQ.MITE_UOPS", PMU_IDQ_MITE_UOPS, 0, MASK_NONE},
-    {"IDQ.DSB_UOPS", PMU_IDQ_DSB_UOPS, 0, MASK_NONE},
-    {"IDQ.MS_UOPS", PMU_IDQ_MS_UOPS, 0, MASK_NONE},
-    {"LSD.UOPS", PMU_IDQ_LSD_UOPS, 0, MASK_NONE},
-    {"IDQ.MS_SWITCHES", PMU_MS_SWITCHES, 0, MASK_NONE},
-    {"IDQ.ALL_DSB_CYCLES_ANY_UOPS", PMU_IDQ_DSB_UOPS, 1, MASK_AT_LEAST},
-    {"IDQ.ALL_DSB_CYCLES_4_UOPS", PMU_IDQ_DSB_UOPS, 4, MASK_AT_LEAST},
-    {"ILD_STALL.LCP", PMU_LCP_STALLS, 0, MASK_NONE},
-    {"ICACHE.IFETCH_STALL", PMU_ICACHE_STALLS, 0, MASK_NONE},
-    {"ICACHE.IFDATA_STALL", PMU_ICACHE_STALLS, 0, MASK_NONE},
-    {"ICACHE_16B.IFDATA_STALL", PMU_ICACHE_STALLS, 0, MASK_NONE},
-    {"ICACHE_TAG.STALLS", PMU_ITLB_STALLS, 0, MASK_NONE},
-    {"ICACHE_64B.IFTAG_STALL", PMU_ITLB_STALLS, 0, MASK_NONE},
-    {"BACLEARS.ANY", PMU_BACLEARS, 0, MASK_NONE},
-    {"UOPS_EXECUTED.THREAD", PMU_OPS_EXECUTED, 0, MASK_NONE},
-    {"UOPS_EXECUTED.CYCLES_GE_1_UOP_EXEC", PMU_OPS_EXECUTED, 1, MASK_AT_LEAST},
-    {"UOPS_EXECUTED.CYCLES_GE_2_UOPS_EXEC", PMU_OPS_EXECUTED, 2, MASK_AT_LEAST},
-    {"UOPS_EXECUTED.CYCLES_GE_3_UOPS_EXEC", PMU_OPS_EXECUTED, 3, MASK_AT_LEAST},
-    {"UOPS_EXECUTED.CYCLES_GE_4_UOPS_EXEC", PMU_OPS_EXECUTED, 4, MASK_AT_LEAST},
-    {"CYCLE_ACTIVITY.CYCLES_NO_EXECUTE", PMU_OPS_EXECUTED, 1, MASK_BELOW},
-    {"CYCLE_ACTIVITY.STALLS_TOTAL", PMU_OPS_EXECUTED, 1, MASK_BELOW},
-    {"CYCLE_ACTIVITY.STALLS_LDM_PENDING", PMU_MEM_STALLS_ANY_LOAD, 0, MASK_NONE},
-    {"CYCLE_ACTIVITY.STALLS_MEM_ANY", PMU_MEM_STALLS_ANY_LOAD, 0, MASK_NONE},
-    {"CYCLE_ACTIVITY.STALLS_L1D_PENDING", PMU_MEM_STALLS_L1_MISS, 0, MASK_NONE},
-    {"CYCLE_ACTIVITY.STALLS_L1D_MISS", PMU_MEM_STALLS_L1_MISS, 0, MASK_NONE},
-    {"CYCLE_ACTIVITY.STALLS_L2_PENDING", PMU_MEM_STALLS_L2_MISS, 0, MASK_NONE},
-    {"CYCLE_ACTIVITY.STALLS_L2_MISS", PMU_MEM_STALLS_L2_MISS, 0, MASK_NONE},
-    {"CYCLE_ACTIVITY.STALLS_L3_MISS", PMU_MEM_STALLS_L3_MISS, 0, MASK_NONE},
-    {"EXE_ACTIVITY.1_PORTS_UTIL", PMU_OPS_EXECUTED, 1, MASK_EQUAL},
-    {"EXE_ACTIVITY.2_PORTS_UTIL", PMU_OPS_EXECUTED, 2, MASK_EQUAL},
-    {"EXE_ACTIVITY.BOUND_ON_STORES", PMU_MEM_STALLS_STORES, 0, MASK_NONE},
-    {"RESOURCE_STALLS.ROB", PMU_STALLS_ROB, 0, MASK_NONE},
-    {"RESOURCE_STALLS.RS", PMU_STALLS_RS, 0, MASK_NONE},
-    {"RESOURCE_STALLS.SB", PMU_STALLS_SB, 0, MASK_NONE},
-    {"RS_EVENTS.EMPTY_CYCLES", PMU_RS_EMPTY, 0, MASK_NONE},
-    {"ARITH.FPU_DIV_ACTIVE", PMU_DIVIDER_ACTIVE, 0, MASK_NONE},
-    {"ARITH.DIVIDER_ACTIVE", PMU_DIVIDER_ACTIVE, 0, MASK_NONE},
-    {"MEM_LOAD_UOPS_RETIRED.L1_HIT", PMU_LOADS_L1, 0, MASK_NONE},
-    {"MEM_LOAD_UOPS_RETIRED.HIT_LFB", PMU_LOADS_LFB, 0, MASK_NONE},
-    {"MEM_LOAD_UOPS_RETIRED.L2_HIT", PMU_LOADS_L2, 0, MASK_NONE},
-    {"MEM_LOAD_UOPS_RETIRED.LLC_HIT", PMU_LOADS_L3, 0, MASK_NONE},
-    {"MEM_LOAD_UOPS_RETIRED.L3_HIT", PMU_LOADS_L3, 0, MASK_NONE},
-    {"MEM_LOAD_UOPS_RETIRED.LLC_MISS", PMU_LOADS_DRAM, 0, MASK_NONE},
-    {"MEM_LOAD_UOPS_RETIRED.L3_MISS", PMU_LOADS_DRAM, 0, MASK_NONE},
-    {"MEM_LOAD_RETIRED.L1_HIT", PMU_LOADS_L1, 0, MASK_NONE},
-    {"MEM_LOAD_RETIRED.FB_HIT", PMU_LOADS_LFB, 0, MASK_NONE},
-    {"MEM_LOAD_RETIRED.L2_HIT", PMU_LOADS_L2, 0, MASK_NONE},
-    {"MEM_LOAD_RETIRED.L3_HIT", PMU_LOADS_L3, 0, MASK_NONE},
-    {"MEM_LOAD_RETIRED.L3_MISS", PMU_LOADS_DRAM, 0, MASK_NONE},
+    [PMU_LOADS_RETIRED] = "LoadsRetired",
+    [PMU_STORES_RETIRED] = "StoresRetired",
+    [PMU_MEMORY_RETIRED] = "MemoryInsnsRetired",
+    [PMU_FUSED_RETIRED] = "FusedRetired",
+    [PMU_LOADS_L1_MISS] = "LoadsRetired.L1miss",
+    [PMU_LOADS_L2_MISS] = "LoadsRetired.L2miss",
+    [PMU_FLUSHES] = "Flushes",
+    [PMU_FP_SCALAR] = "FpRetired.Scalar",
+    [PMU_FP_VECTOR] = "FpRetired.Vector",
+    [PMU_FP_4_FLOPS] = "FpRetired.FourFlops",
+    [PMU_FETCH_STALLS] = "FetchStalls",
+    [PMU_LFB_WAITS] = "FillBufferWaits",
+    [PMU_DECODED] = "Decoded",
+    [PMU_EXE_BOUND_0] = "ExeBound0",
+    [PMU_STALLS_SERIAL] = "ResourceStalls.Serial",
+    [PMU_STALLS_ANY] = "ResourceStalls.Any",
+    [PMU_PENDING_ANY] = "Pending.AnyLoad",
+    [PMU_PENDING_L1_MISS] = "Pending.L1miss",
+    [PMU_PENDING_L2_MISS] = "Pending.L2miss",
+    [PMU_PENDING_L3_MISS] = "Pending.L3miss",
+    [PMU_OFFCORE_READS] = "OffcoreReads",
+    [PMU_PORT_0] = "Port0",
+    [PMU_PORT_0 + 1] = "Port1",
+    [PMU_PORT_0 + 2] = "Port2",
+    [PMU_PORT_0 + 3] = "Port3",
+    [PMU_PORT_0 + 4] = "Port4",
+    [PMU_PORT_0 + 5] = "Port5",
+    [PMU_PORT_0 + 6] = "Port6",
+    [PMU_PORT_0 + 7] = "Port7",
+    [PMU_WALKING_LOAD] = "DtlbLoads.WalkCycles",
+    [PMU_WALKING_STORE] = "DtlbStores.WalkCycles",
+    [PMU_WALKING_CODE] = "Itlb.WalkCycles",
+    [PMU_LFB_FULL] = "FillBuffersFull",
+    [PMU_SQ_FULL] = "SuperQueueFull",
+    [PMU_RFO_OFFCORE] = "Rfo.OffcoreCycles",
+    [PMU_CLEAR_RESTEER] = "ClearResteers",
+    [PMU_DSB_SWITCH] = "DsbSwitches",
+    [PMU_LOAD_STLB_HIT] = "DtlbLoads.StlbHit",
+    [PMU_LOAD_WALK] = "DtlbLoads.Walks",
+    [PMU_STORE_STLB_HIT] = "DtlbStores.StlbHit",
+    [PMU_STORE_WALK] = "DtlbStores.Walks",
+    [PMU_CODE_STLB_HIT] = "Itlb.StlbHit",
+    [PMU_CODE_WALK] = "Itlb.Walks",
+    [PMU_RFO] = "Rfo.All",
+    [PMU_RFO_L2_HIT] = "Rfo.L2Hit",
+    [PMU_FORWARD_BLOCKED] = "LoadsBlocked.StoreForward",
+    [PMU_ALIASED] = "LoadsBlocked.Alias4K",
+    [PMU_DIVISIONS] = "Divisions",
+    [PMU_SPLIT_LOADS] = "LoadsRetired.Split",
+    [PMU_SPLIT_STORES] = "StoresRetired.Split",
+    [PMU_LOCKED_LOADS] = "LoadsRetired.Locked",
+    [PMU_WALKED_LOADS] = "LoadsRetired.StlbMiss",
+    [PMU_WALKED_STORES] = "StoresRetired.StlbMiss",
+    [PMU_FP_SCALAR_SINGLE] = "FpRetired.ScalarSingle",
+    [PMU_FP_SCALAR_DOUBLE] = "FpRetired.ScalarDouble",
+    [PMU_FP_128_SINGLE] = "FpRetired.128Single",
+    [PMU_FP_128_DOUBLE] = "FpRetired.128Double",
+    [PMU_FP_256_SINGLE] = "FpRetired.256Single",
+    [PMU_FP_256_DOUBLE] = "FpRetired.256Double",
+    [PMU_X87] = "X87Retired",
+    [PMU_NOPS] = "NopsRetired",
 };
 
 /* One event with its masks, as asked for. */
-struct pmu_query {
-    int event;
+struct pmu_asked {
     unsigned cmask;
-    bool invert;
-    enum pmu_mask mask; /* how to read it, from the two above or from an alias */
+    bool invert, edge;
 };
 
 const char *pmu__event_name(enum pmu_event event)
@@ -155,9 +133,12 @@ int pmu__event_by_name(const char *name)
     return -1;
 }
 
+/* --- constants -------------------------------------------------------------------------------- */
+
 /* The machine's constants, by their names in metric expressions. */
 static bool pmu__literal(const struct pmu *pmu, const char *name, double *value)
 {
+    const struct pmu_machine *m = &pmu->machine;
     const struct {
         const char *name;
         double value;
@@ -165,7 +146,13 @@ static bool pmu__literal(const struct pmu *pmu, const char *name, double *value)
         {"#issue_width", pmu->width},
         {"#slots", pmu->width},
         {"#Pipeline_Width", pmu->width},
-        {"#ext_mem_threshold", pmu->ext_mem_threshold},
+        {"#ext_mem_threshold", m->ext_mem_threshold},
+        {"#stlb_hit_cyc", m->stlb_hit_cyc},
+        {"#baclear_cyc", m->baclear_cyc},
+        {"#ms_switch_cyc", m->ms_switch_cyc},
+        {"#store_forward_blocked_cyc", m->store_forward_blocked_cyc},
+        {"#split_load_cyc", m->split_load_cyc},
+        {"#system_tsc_freq", m->freq_ghz * 1e9},
         {"#smt_on", 0},
         {"#core_wide", 0},
         {"#ebs_mode", 0},
@@ -185,6 +172,28 @@ static bool pmu__literal(const struct pmu *pmu, const char *name, double *value)
     return false;
 }
 
+/* The core runs all the time, alone, at its nominal frequency; the crystal clock has 100 MHz. */
+bool pmu__constant(const struct pmu *pmu, const char *name, double *value)
+{
+    const double cycles = (double)pmu->sum[PMU_CYCLES];
+    const double seconds = pmu->machine.freq_ghz > 0 ? cycles / (pmu->machine.freq_ghz * 1e9) : 0;
+
+    if (*name == '#')
+        return pmu__literal(pmu, name, value);
+    if (strcasecmp(name, "duration_time") == 0)
+        *value = seconds;
+    else if (strcasecmp(name, "CPU_CLK_UNHALTED.REF_XCLK") == 0 ||
+             strcasecmp(name, "CPU_CLK_UNHALTED.ONE_THREAD_ACTIVE") == 0 ||
+             strcasecmp(name, "CPU_CLK_THREAD_UNHALTED.REF_XCLK") == 0 ||
+             strcasecmp(name, "CPU_CLK_THREAD_UNHALTED.ONE_THREAD_ACTIVE") == 0)
+        *value = seconds * 100e6;
+    else
+        return false;
+    return true;
+}
+
+/* --- names with terms ------------------------------------------------------------------------- */
+
 static bool pmu__number(const struct pmu *pmu, const char *text, unsigned *number)
 {
     char *end;
@@ -192,7 +201,7 @@ static bool pmu__number(const struct pmu *pmu, const char *text, unsigned *numbe
     double literal;
 
     if (*text == '#') {
-        if (!pmu__literal(pmu, text, &literal))
+        if (!pmu__literal(pmu, text, &literal) || !(literal >= 0 && literal < PMU_HISTOGRAM))
             return false;
         *number = (unsigned)literal;
         return true;
@@ -206,8 +215,8 @@ static bool pmu__number(const struct pmu *pmu, const char *text, unsigned *numbe
     return true;
 }
 
-/* One "key=value" of "cpu@E,cmask=4,inv@". */
-static bool pmu__term(const struct pmu *pmu, char *term, struct pmu_query *q)
+/* One "key=value" of "cpu@E,cmask=4,inv,edge@". */
+static bool pmu__term(const struct pmu *pmu, char *term, struct pmu_asked *asked)
 {
     char *equals = strchr(term, '=');
     unsigned number = 1;
@@ -220,34 +229,42 @@ static bool pmu__term(const struct pmu *pmu, char *term, struct pmu_query *q)
     if (strcmp(term, "cmask") == 0) {
         if (!equals)
             return false;
-        q->cmask = number;
+        asked->cmask = number;
         return true;
     }
     if (strcmp(term, "inv") == 0) {
-        q->invert = number != 0;
+        asked->invert = number != 0;
         return true;
     }
-    return (strcmp(term, "edge") == 0 || strcmp(term, "any") == 0) && number == 0;
+    if (strcmp(term, "edge") == 0) {
+        asked->edge = number != 0;
+        return true;
+    }
+    return strcmp(term, "any") == 0 && number == 0;
 }
 
 /* One ":" modifier: a mask, or privilege levels. A simulated program has user mode only. */
-static bool pmu__modifier(const struct pmu *pmu, const char *modifier, struct pmu_query *q)
+static bool pmu__modifier(const struct pmu *pmu, const char *modifier, struct pmu_asked *asked)
 {
     unsigned number;
 
     if (modifier[0] == 'c' && pmu__number(pmu, modifier + 1, &number)) {
-        q->cmask = number;
+        asked->cmask = number;
         return true;
     }
     if (modifier[0] == 'i' && (modifier[1] == '\0' || strcmp(modifier, "i1") == 0)) {
-        q->invert = true;
+        asked->invert = true;
+        return true;
+    }
+    if (modifier[0] == 'e' && (modifier[1] == '\0' || strcmp(modifier, "e1") == 0)) {
+        asked->edge = true;
         return true;
     }
     return strchr(modifier, 'u') != NULL && modifier[strspn(modifier, "ukhHGpPSD")] == '\0';
 }
 
 /* "E[>=4]" and "E[<4]", the paper's own notation (TD-9). `mask` points at the '['. */
-static bool pmu__bracket(const struct pmu *pmu, char *mask, struct pmu_query *q)
+static bool pmu__bracket(const struct pmu *pmu, char *mask, struct pmu_asked *asked)
 {
     size_t length = strlen(mask);
     bool invert = mask[1] == '<';
@@ -255,36 +272,51 @@ static bool pmu__bracket(const struct pmu *pmu, char *mask, struct pmu_query *q)
     if (length < 4 || mask[length - 1] != ']' || (!invert && strncmp(mask, "[>=", 3) != 0))
         return false;
     mask[length - 1] = '\0';
-    q->invert = invert;
-    return pmu__number(pmu, mask + (invert ? 2 : 3), &q->cmask);
+    asked->invert = invert;
+    return pmu__number(pmu, mask + (invert ? 2 : 3), &asked->cmask);
 }
 
-/* Finds the bare name and joins its own mask, if it is an alias with one, with the asked one. */
-static bool pmu__resolve(const struct pmu *pmu, const char *name, struct pmu_query *q)
+/* An alias' own mask joined with the asked one: false if the two cannot be combined. */
+static bool pmu__join(const struct pmu *pmu, const struct pmu_alias *alias, const struct pmu_asked *asked,
+                      struct pmu_query *q)
 {
-    /* On hardware, inversion without a mask has no effect; asking for it is a mistake. */
-    if (q->invert && q->cmask == 0)
+    q->event = alias->event;
+    if (alias->mask == PMU_MASK_NONE)
+        return true;
+    if (asked->cmask > 1 || asked->invert)
         return false;
-    if (q->cmask > 0)
-        q->mask = q->invert ? MASK_BELOW : MASK_AT_LEAST;
-    q->event = pmu__event_by_name(name);
-    if (q->event >= 0)
-        return true;
-    for (size_t i = 0; i < sizeof pmu__aliases / sizeof pmu__aliases[0]; i++) {
-        const struct pmu_alias *alias = &pmu__aliases[i];
+    q->cmask = alias->n >= PMU_WIDTH_LESS ? (uint8_t)(pmu->width - (alias->n - PMU_WIDTH_LESS)) : alias->n;
+    q->mask = alias->mask;
+    q->edge |= alias->edge;
+    return true;
+}
 
-        if (strcasecmp(name, alias->name) != 0)
-            continue;
-        q->event = alias->event;
-        if (alias->mask == MASK_NONE)
-            return true;
-        if (q->cmask > 1 || q->invert)
+/* Finds the bare name and applies the terms. */
+static bool pmu__resolve(const struct pmu *pmu, const char *name, const struct pmu_asked *asked,
+                         struct pmu_query *q)
+{
+    const struct pmu_alias *alias;
+    int event;
+
+    *q = (struct pmu_query){.cmask = (uint8_t)asked->cmask, .edge = asked->edge};
+    /* On hardware, inversion without a mask has no effect; asking for it is a mistake. */
+    if (asked->invert && asked->cmask == 0)
+        return false;
+    if (asked->cmask > 0)
+        q->mask = asked->invert ? PMU_MASK_BELOW : PMU_MASK_AT_LEAST;
+    event = pmu__event_by_name(name);
+    if (event >= 0) {
+        q->event = (uint8_t)event;
+    } else {
+        alias = pmu_alias__find(name);
+        if (!alias || !pmu__join(pmu, alias, asked, q))
             return false;
-        q->cmask = alias->n >= WIDTH_LESS ? pmu->width - (alias->n - WIDTH_LESS) : alias->n;
-        q->mask = alias->mask;
-        return true;
     }
-    return false;
+    if (q->edge && q->mask == PMU_MASK_NONE) { /* edges of "anything happens" */
+        q->mask = PMU_MASK_AT_LEAST;
+        q->cmask = 1;
+    }
+    return true;
 }
 
 /* Splits `text` (changed) into name, terms and modifiers. */
@@ -292,6 +324,7 @@ static bool pmu__parse(const struct pmu *pmu, char *text, struct pmu_query *q)
 {
     char *name = text, *rest, *terms = NULL, *save = NULL;
     size_t open = strcspn(text, "@/");
+    struct pmu_asked asked = {0};
 
     if (text[open] != '\0') {
         const char delimiter[2] = {text[open], '\0'};
@@ -307,35 +340,31 @@ static bool pmu__parse(const struct pmu *pmu, char *text, struct pmu_query *q)
     } else {
         rest = strpbrk(text, ":[");
         if (rest && *rest == '[') {
-            if (!pmu__bracket(pmu, rest, q))
+            if (!pmu__bracket(pmu, rest, &asked))
                 return false;
             *rest = '\0';
             rest = NULL;
         }
     }
     for (char *t = terms ? strtok_r(terms, ",", &save) : NULL; t; t = strtok_r(NULL, ",", &save))
-        if (!pmu__term(pmu, t, q))
+        if (!pmu__term(pmu, t, &asked))
             return false;
     if (rest && *rest != '\0' && *rest != ':')
-        return pmu__modifier(pmu, rest, q) && pmu__resolve(pmu, name, q); /* cpu@E@u */
+        return pmu__modifier(pmu, rest, &asked) && pmu__resolve(pmu, name, &asked, q); /* cpu@E@u */
     if (rest && *rest == ':') {
         *rest++ = '\0';
         for (char *m = strtok_r(rest, ":", &save); m; m = strtok_r(NULL, ":", &save))
-            if (!pmu__modifier(pmu, m, q))
+            if (!pmu__modifier(pmu, m, &asked))
                 return false;
     }
-    return pmu__resolve(pmu, name, q);
+    return pmu__resolve(pmu, name, &asked, q);
 }
 
-bool pmu__lookup(void *arg, const char *name, double *value)
+bool pmu__find(const struct pmu *pmu, const char *name, struct pmu_query *query)
 {
-    const struct pmu *pmu = arg;
-    struct pmu_query q = {.event = -1};
     char text[256];
     size_t n = 0;
 
-    if (*name == '#')
-        return pmu__literal(pmu, name, value);
     for (; *name; name++) {
         if (*name == '\\')
             continue;
@@ -344,11 +373,65 @@ bool pmu__lookup(void *arg, const char *name, double *value)
         text[n++] = *name;
     }
     text[n] = '\0';
-    if (!pmu__parse(pmu, text, &q))
+    return pmu__parse(pmu, text, query);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+static const struct pmu_edge *pmu__edge(const struct pmu *pmu, const struct pmu_query *q)
+{
+    for (size_t i = 0; i < pmu->n_edges; i++) {
+        const struct pmu_query *e = &pmu->edge[i].query;
+
+        if (e->event == q->event && e->cmask == q->cmask && e->mask == q->mask)
+            return &pmu->edge[i];
+    }
+    return NULL;
+}
+
+bool pmu__prepare(struct pmu *pmu, const char *name)
+{
+    struct pmu_query q;
+    struct pmu_edge *grown;
+
+    if (!pmu__find(pmu, name, &q) || !q.edge || pmu__edge(pmu, &q))
+        return true;
+    grown = realloc(pmu->edge, (pmu->n_edges + 1) * sizeof *grown);
+    if (!grown)
         return false;
-    if (q.mask == MASK_EQUAL)
-        *value = (double)pmu->cycles_with[q.event][q.cmask];
+    pmu->edge = grown;
+    pmu->edge[pmu->n_edges++] = (struct pmu_edge){.query = q};
+    return true;
+}
+
+bool pmu__value(const struct pmu *pmu, const struct pmu_query *q, uint64_t *value)
+{
+    const enum pmu_event event = (enum pmu_event)q->event;
+
+    if (q->edge) {
+        const struct pmu_edge *edge = pmu__edge(pmu, q);
+
+        *value = edge ? edge->count : 0;
+        return edge != NULL;
+    }
+    if (q->mask == PMU_MASK_EQUAL) /* the last bin has everything beyond it too */
+        *value = pmu__read(pmu, event, q->cmask, false) -
+                 (q->cmask + 1 < PMU_HISTOGRAM ? pmu__read(pmu, event, q->cmask + 1U, false) : 0);
     else
-        *value = (double)pmu__read(pmu, (enum pmu_event)q.event, q.cmask, q.mask == MASK_BELOW);
+        *value = pmu__read(pmu, event, q->cmask, q->mask == PMU_MASK_BELOW);
+    return true;
+}
+
+bool pmu__lookup(void *arg, const char *name, double *value)
+{
+    const struct pmu *pmu = arg;
+    struct pmu_query q;
+    uint64_t count;
+
+    if (pmu__constant(pmu, name, value))
+        return true;
+    if (!pmu__find(pmu, name, &q) || !pmu__value(pmu, &q, &count))
+        return false;
+    *value = (double)count;
     return true;
 }

@@ -15,6 +15,7 @@
 #include "cmd/copies.h"
 #include "cmd/options.h"
 #include "cmd/simulate.h"
+#include "fathom/account.h"
 #include "fathom/profile.h"
 #include "fathom/status.h"
 #include "fathom/view.h"
@@ -33,6 +34,9 @@ static const char usage_text[] =
     "  -l, --level N             the tree down to level N only\n"
     "      --compare             the exact tree beside the one derived from simulated counters\n"
     "      --metrics FILE        evaluate a metric file in perf's JSON schema on the simulated counters too\n"
+    "      --counters N[,CYCLES] the counter tree once more with N general counters, time-multiplexed in "
+    "turns\n"
+    "                            of CYCLES (20000) as perf does it, and the error that makes\n"
     "      --ideal LIST          what would be gained without: any of l1 l2 l3 memory tlb branch icache\n"
     "                            frontend ports window, alone and together\n"
     "      --compare-cores LIST  the same execution on other cores too, side by side\n"
@@ -51,7 +55,19 @@ static const char usage_text[] =
     "Exit status: the program's; 125 if fathom itself fails, 126 or 127 if the program cannot be run or\n"
     "is not found, 128 + N if signal N ended it.\n";
 
-enum { OPT_SET = 256, OPT_JSON, OPT_COMPARE, OPT_IDEAL, OPT_COMPARE_CORES, OPT_METRICS, OPT_COPIES };
+enum {
+    OPT_SET = 256,
+    OPT_JSON,
+    OPT_COMPARE,
+    OPT_IDEAL,
+    OPT_COMPARE_CORES,
+    OPT_METRICS,
+    OPT_COPIES,
+    OPT_COUNTERS
+};
+
+/* perf: 4 ms, some seconds' run being some thousand turns. A run here has some ten million cycles. */
+enum { DEFAULT_TURN_CYCLES = 20000 };
 
 static const struct option long_options[] = {
     {"core", required_argument, NULL, 'c'},
@@ -62,6 +78,7 @@ static const struct option long_options[] = {
     {"level", required_argument, NULL, 'l'},
     {"compare", no_argument, NULL, OPT_COMPARE},
     {"metrics", required_argument, NULL, OPT_METRICS},
+    {"counters", required_argument, NULL, OPT_COUNTERS},
     {"ideal", required_argument, NULL, OPT_IDEAL},
     {"compare-cores", required_argument, NULL, OPT_COMPARE_CORES},
     {"copies", required_argument, NULL, OPT_COPIES},
@@ -77,8 +94,27 @@ struct run_options {
     struct ideal_list ideal;
     const char *output, *json, *compare_cores, *metrics;
     uint64_t max_instructions, n_copies;
+    uint64_t counters, turn_cycles;
     bool quiet, help;
 };
+
+/* "4" or "4,100000". */
+static int parse_counters(struct run_options *o, const char *text)
+{
+    const char *comma = strchr(text, ',');
+    char counters[32];
+
+    snprintf(counters, sizeof counters, "%.*s", comma ? (int)(comma - text) : 31, text);
+    o->turn_cycles = DEFAULT_TURN_CYCLES;
+    if (!text__to_u64(counters, &o->counters) || o->counters < 1 || o->counters > PMU_MUX_MAX_COUNTERS)
+        return options__usage_error("run", "--counters needs a number from 1 to %d, not '%s'",
+                                    PMU_MUX_MAX_COUNTERS, counters);
+    if (comma &&
+        (!text__to_u64(comma + 1, &o->turn_cycles) || o->turn_cycles < 100 || o->turn_cycles > 1000000000))
+        return options__usage_error(
+            "run", "--counters: turns are 100 to 1000000000 cycles, as in 4,100000; not '%s'", comma + 1);
+    return 0;
+}
 
 static int parse(int argc, char **argv, struct run_options *o)
 {
@@ -121,6 +157,10 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_METRICS:
             o->metrics = optarg;
             break;
+        case OPT_COUNTERS:
+            if (parse_counters(o, optarg))
+                return EXIT_CODE_USAGE;
+            break;
         case OPT_IDEAL:
             if (ideal__parse(&o->ideal, optarg, &st))
                 return options__usage_error("run", "%s", st.text);
@@ -145,6 +185,8 @@ static int parse(int argc, char **argv, struct run_options *o)
             return options__usage_error("run", "see the line above");
         }
     }
+    if (o->n_copies && o->counters)
+        return options__usage_error("run", "--counters measures one core; leave out --copies");
     if (o->n_copies && (o->ideal.n || o->compare_cores))
         return options__usage_error("run", "--copies cannot be combined with %s; ask for one in each run",
                                     o->ideal.n ? "--ideal" : "--compare-cores");
@@ -303,6 +345,8 @@ int cmd_run(int argc, char **argv)
     so.quiet = o.quiet;
     so.metrics = o.metrics;
     so.n_copies = (unsigned)o.n_copies;
+    so.counters = (unsigned)o.counters;
+    so.turn_cycles = (uint32_t)o.turn_cycles;
     rc = EXIT_CODE_TOOL;
     if (core_options__load(&o.core, &so.core, &st))
         goto fail;

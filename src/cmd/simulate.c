@@ -39,6 +39,7 @@ struct simulation {
     struct tip tip;
     struct retired_work work; /* once it is over */
     struct pmu pmu;
+    struct pmu_mux mux, user_mux; /* counters 0: unused */
     struct cpi_stack stack;
     struct stage_stacks stages;
     struct metrics *metrics, *user_metrics; /* the latter NULL unless asked for */
@@ -90,6 +91,39 @@ static bool should_stop(void *arg)
 
 /* --- setting up and running ------------------------------------------------------------------- */
 
+static bool needs_event(void *arg, size_t metric, const char *name)
+{
+    (void)metric;
+    return pmu__prepare(arg, name);
+}
+
+static bool needs_counter(void *arg, size_t metric, const char *name)
+{
+    return pmu_mux__add(arg, metric, name);
+}
+
+static bool open_mux(struct pmu_mux *mux, const struct simulate_options *opt, const struct metrics *metrics)
+{
+    pmu_mux__init(mux, &opt->core, opt->counters, opt->turn_cycles);
+    return metrics__each_name(metrics, needs_counter, mux) && pmu_mux__pack(mux);
+}
+
+/* The accounts that depend on what the metrics ask for. */
+static int open_pmus(struct simulation *s, struct status *st)
+{
+    bool good;
+
+    pmu__init(&s->pmu, &s->opt->core);
+    if (s->opt->n_copies) /* the reports of the copies alternate: an edge from one to the other is none */
+        return 0;
+    good = metrics__each_name(s->metrics, needs_event, &s->pmu) &&
+           (!s->user_metrics || metrics__each_name(s->user_metrics, needs_event, &s->pmu));
+    if (good && s->opt->counters)
+        good = open_mux(&s->mux, s->opt, s->metrics) &&
+               (!s->user_metrics || open_mux(&s->user_mux, s->opt, s->user_metrics));
+    return good ? 0 : status__fail(st, "not enough memory for the counters");
+}
+
 static int set_up_core(struct simulation *s, struct status *st)
 {
     const struct core *core = &s->opt->core;
@@ -112,6 +146,10 @@ static int set_up_core(struct simulation *s, struct status *st)
                      &s->stages.listener},
         .n_listeners = 5,
     };
+    if (s->mux.counters)
+        pc.listener[pc.n_listeners++] = &s->mux.listener;
+    if (s->user_mux.counters)
+        pc.listener[pc.n_listeners++] = &s->user_mux.listener;
     if (!(s->pipe = pipe__new(&pc, st)))
         return -1;
     s->reported = s->pipe;
@@ -148,7 +186,8 @@ static int set_up(struct simulation *s, struct status *st)
     s->source = program__source(s->program);
     truth__init(&s->truth, core);
     tip__init(&s->tip, core);
-    pmu__init(&s->pmu, core);
+    if (open_pmus(s, st))
+        return -1;
     cpi_stack__init(&s->stack);
     stage_stacks__init(&s->stages, core);
     return s->opt->n_copies ? set_up_copies(s, st) : set_up_core(s, st);
@@ -297,9 +336,20 @@ static void add_stacks(struct profile *p, const struct simulation *s)
     }
 }
 
+static int add_multiplexed(struct profile *p, const char *name, const struct metrics *metrics,
+                           struct pmu_mux *mux, struct status *st)
+{
+    pmu_mux__finish(mux);
+    if (metrics__evaluate_each(metrics, name, "multiplexed counters", pmu_mux__lookup, mux,
+                               &p->tree[p->n_trees], st))
+        return -1;
+    p->n_trees++;
+    return 0;
+}
+
 static int add_trees(struct profile *p, struct simulation *s, struct status *st)
 {
-    p->tree = calloc(3, sizeof *p->tree);
+    p->tree = calloc(5, sizeof *p->tree);
     lane__retired_work(&s->tip, s->source->code, &s->work);
     if (tree__from_truth(&s->truth, &s->work, &s->opt->core, &p->tree[0], st))
         return -1;
@@ -308,13 +358,22 @@ static int add_trees(struct profile *p, struct simulation *s, struct status *st)
                           &p->tree[1], st))
         return -1;
     p->n_trees = 2;
+    if (s->mux.counters) {
+        if (add_multiplexed(p, "topdown-multiplexed", s->metrics, &s->mux, st))
+            return -1;
+        p->multiplexing = (struct profile_multiplexing){.counters = s->mux.counters,
+                                                        .turn_cycles = s->mux.turn_cycles,
+                                                        .groups = s->mux.n_groups,
+                                                        .turns = s->mux.n_turns};
+    }
     if (!s->user_metrics)
         return 0;
-    if (metrics__evaluate(s->user_metrics, "metrics", "simulated counters", pmu__lookup, &s->pmu, &p->tree[2],
-                          st))
+    if (metrics__evaluate(s->user_metrics, "metrics", "simulated counters", pmu__lookup, &s->pmu,
+                          &p->tree[p->n_trees], st))
         return -1;
-    p->n_trees = 3;
-    return 0;
+    p->n_trees++;
+    return s->user_mux.counters ? add_multiplexed(p, "metrics-multiplexed", s->user_metrics, &s->user_mux, st)
+                                : 0;
 }
 
 static bool worth_keeping(const struct site_weight *w)
@@ -511,6 +570,9 @@ out:
     memory__free(s->memory);
     metrics__free(s->metrics);
     metrics__free(s->user_metrics);
+    pmu__free(&s->pmu);
+    pmu_mux__free(&s->mux);
+    pmu_mux__free(&s->user_mux);
     tip__free(&s->tip);
     isa__close(s->isa);
     free(s);

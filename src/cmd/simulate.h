@@ -16,6 +16,8 @@ struct simulate_options {
     char *const *argv;
     struct core core;
     uint64_t max_instructions; /* stop after about as many; 0: run to the end */
+    unsigned counters;         /* of a multiplexed PMU beside the unlimited one; 0: none */
+    uint32_t turn_cycles;      /* of its groups of events */
     const char *metrics;       /* a metric file of the user, evaluated too; may be NULL */
     struct lane_plan beside;   /* simulated besides; may be empty */
     unsigned n_copies;         /* of the program on as many cores; 0: one core; excludes `beside` */

@@ -936,6 +936,33 @@ static uint8_t fp_width(const struct decoded *d)
     return (uint8_t)(bits / 8);
 }
 
+/* What performance counters count it as when it retires (FP_ARITH_INST_RETIRED, INST_RETIRED.X87, .NOP). */
+static uint8_t count_of(const struct decoded *d, const struct insn *insn)
+{
+    const char *m = d->mnemonic + (d->mnemonic[0] == 'V');
+    bool twice = starts_with(m, "FM") || starts_with(m, "FNM") || starts_with(m, "DPP");
+    bool is_double = ends_with(m, "PD");
+
+    if (insn->flags & INSN_NOP)
+        return INSN_COUNTED(INSN_COUNT_NOP, 1);
+    if (d->kind == DECODED_X87)
+        return INSN_COUNTED(INSN_COUNT_X87, 1);
+    if (starts_with(m, "ROUND"))
+        return 0;
+    switch (insn->fp_width_bytes) {
+    case 4:
+        return INSN_COUNTED(INSN_COUNT_SCALAR_SINGLE, 1 + twice);
+    case 8:
+        return INSN_COUNTED(INSN_COUNT_SCALAR_DOUBLE, 1 + twice);
+    case 16:
+        return INSN_COUNTED(is_double ? INSN_COUNT_128_DOUBLE : INSN_COUNT_128_SINGLE, 1 + twice);
+    case 32:
+        return INSN_COUNTED(is_double ? INSN_COUNT_256_DOUBLE : INSN_COUNT_256_SINGLE, 1 + twice);
+    default:
+        return 0;
+    }
+}
+
 static bool is_divide(const struct decoded *d)
 {
     static const char *const stems[] = {"DIVPS", "DIVPD", "DIVSS", "DIVSD", "SQRTP",
@@ -1041,6 +1068,7 @@ void crack__insn(struct isa *isa, const struct decoded *d, struct insn *insn)
     insn->fuses_with = facts.row ? facts.row->fuses_with : 0;
     insn->form = facts.row ? (uint16_t)(facts.row - isa->table.rows + 1) : 0;
     insn->fp_width_bytes = fp_width(d);
+    insn->counted = count_of(d, insn);
     insn__mem(insn, d, &facts);
     insn->work = (uint8_t)decoded__work(d, insn);
     insn__stack(insn, &w);

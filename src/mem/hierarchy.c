@@ -121,6 +121,7 @@ static void dram__read(struct memory *mem, uint64_t t, struct fill *f)
     f->level = MEM_DRAM;
     if (mem->shared)
         outstanding__add(mem->outstanding, f->l3_miss_at, f->ready, mem->now);
+    mem->changed = true;
 }
 
 /* The part beyond the L2, from `t` on. Returns flags the line brings along. */
@@ -167,6 +168,13 @@ static void l2__miss(struct memory *mem, uint64_t line, uint64_t t, enum request
 
     f->l2_miss_at = t + mem->l2_lat;
     mem->sq.free_at[slot] = f->ready;
+    if (start > t)
+        memory__busy(mem, MEMORY_SQ_FULL, t, start);
+    mem->changed = true;
+    if (why == REQ_RFO)
+        memory__busy(mem, MEMORY_RFO_OFFCORE, f->l2_miss_at, f->ready);
+    else if (why != REQ_CODE)
+        outstanding__add(mem->reads, f->l2_miss_at, f->ready, mem->now);
     l2__insert(mem, line, flags | pending_flags(f), f->ready, t);
 }
 
@@ -269,6 +277,13 @@ static void l1d__miss(struct memory *mem, uint64_t line, uint64_t t, enum reques
 
     l2__access(mem, line, start, why, f);
     f->lfb_full = start > t;
+    if (f->lfb_full && why != REQ_PREFETCH && why != REQ_WALK)
+        memory__wait_for_buffer(mem, t, start);
+    if (why == REQ_RFO) {
+        memory__count(mem, MEMORY_RFO);
+        if (f->l2_miss_at == 0)
+            memory__count(mem, MEMORY_RFO_L2_HIT);
+    }
     mem->lfb.free_at[slot] = f->ready;
     unsigned flags = pending_flags(f) | (why == REQ_RFO ? TAG_DIRTY : 0U);
     int64_t pos = tags__insert(&mem->l1d, line, flags, f->ready, &evicted);

@@ -44,6 +44,12 @@ struct fill {
     bool lfb_full;
 };
 
+/* A condition that holds in [from, until); one that begins before the last has ended prolongs it. */
+struct busy {
+    uint64_t from, until;
+};
+enum { BUSY_STATES = 6 }; /* enum memory_state, by bit */
+
 struct memory {
     /* hot: the hit path */
     uint64_t now; /* of the latest request */
@@ -73,7 +79,13 @@ struct memory {
     bool shared; /* it is not its own */
     uint64_t member_key, starts_at;
     struct outstanding *outstanding; /* its own requests; not apart from the uncore's if that is its own */
-    uint64_t wc_line[WC_LINES];      /* lines of non-temporal stores in write-combining buffers */
+    struct outstanding *reads;       /* beyond L2 */
+    uint64_t events;                 /* enum memory_event, packed */
+    bool changed;                    /* since the last memory__activity */
+    uint8_t lfb_waits;
+    uint8_t translating;             /* MEMORY_LOAD_STLB_HIT, _STORE_ or _CODE_ */
+    struct busy busy[BUSY_STATES];
+    uint64_t wc_line[WC_LINES]; /* lines of non-temporal stores in write-combining buffers */
     uint32_t wc_next;
 };
 
@@ -92,6 +104,26 @@ bool l1i__drop(struct memory *mem, uint64_t line);
 bool hierarchy__drop(struct memory *mem, uint64_t line);
 /* The channel to memory transfers a line from `t` on; when it begins. */
 uint64_t dram__transfer(struct memory *mem, uint64_t t);
+static inline void memory__count(struct memory *mem, enum memory_event event)
+{
+    mem->events += 1ull << 8 * event;
+    mem->changed = true;
+}
+
+void memory__wait_for_buffer(struct memory *mem, uint64_t from, uint64_t until);
+
+/* `state` holds in [from, until), known at `now`. */
+static inline void memory__busy(struct memory *mem, enum memory_state state, uint64_t from, uint64_t until)
+{
+    struct busy *b = &mem->busy[__builtin_ctz(state)];
+
+    if (b->until <= mem->now || from < b->from)
+        b->from = from;
+    if (until > b->until)
+        b->until = until;
+    mem->changed = true;
+}
+
 /* When the translation of `page` is there; `t` on a hit. */
 uint64_t tlb__translate(struct memory *mem, struct tags *tlb, uint64_t page, uint64_t t, uint64_t *n_misses);
 

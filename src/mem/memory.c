@@ -42,9 +42,10 @@ static int caches__init(struct memory *mem, const struct core *core, struct stat
             return -1;
     }
     mem->l1d_start = calloc(core->l1d.size_bytes / 64, sizeof *mem->l1d_start);
+    mem->reads = calloc(1, sizeof *mem->reads);
     if (mem->shared)
         mem->outstanding = calloc(1, sizeof *mem->outstanding);
-    if (mem->l1d_start == NULL || mem->outstanding == NULL)
+    if (mem->l1d_start == NULL || mem->outstanding == NULL || mem->reads == NULL)
         return status__fail(st, "core %s: no memory for the cache model; use smaller caches", core->name);
     return 0;
 }
@@ -182,6 +183,7 @@ void memory__free(struct memory *mem)
         tags__fini(all[k]);
     free(mem->l1d_start);
     uncore__leave(mem);
+    free(mem->reads);
     free(mem);
 }
 
@@ -276,6 +278,7 @@ static void load__slow(struct memory *mem, uint64_t addr, unsigned size, uint64_
 {
     unsigned split = split_of(addr, size);
 
+    mem->translating = MEMORY_LOAD_STLB_HIT;
     if (mem->no_data_miss) {
         uint64_t t = access__translate(mem, addr, size, now);
         result__hit(res, t + l1_lat);
@@ -307,6 +310,7 @@ void memory__load(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size,
     else
         load__slow(mem, addr, size, now, l1_lat, res);
     load__train(mem, ip, addr, line, now);
+    res->changed = mem->changed;
 }
 
 /* A non-temporal store fills a write-combining buffer, one of the fill buffers (ME-4); the line goes
@@ -325,6 +329,8 @@ static void store__non_temporal(struct memory *mem, uint64_t line, uint64_t t, s
     mem->lfb.free_at[slot] = dram__transfer(mem, start + mem->l3_lat);
     hierarchy__drop(mem, line);
     res->lfb_full = start > t;
+    if (res->lfb_full)
+        memory__wait_for_buffer(mem, t, start);
     res->ready = start;
     res->level = MEM_DRAM;
 }
@@ -345,6 +351,7 @@ static void store__line(struct memory *mem, uint64_t addr, bool non_temporal, ui
 uint64_t memory__translate_store(struct memory *mem, uint64_t addr, unsigned size, uint64_t now)
 {
     memory__clock(mem, now);
+    mem->translating = MEMORY_STORE_STLB_HIT;
     return access__translate(mem, addr, size, now);
 }
 
@@ -377,6 +384,7 @@ void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size
     (void)ip;
     memory__clock(mem, now);
     ++mem->counts.stores;
+    mem->translating = MEMORY_STORE_STLB_HIT;
     uint64_t last_dpage = mem->last_dpage;
     mem->last_dpage = addr >> PAGE_SHIFT; /* translated when its address uop executed (RT-6) */
     if (mem->no_data_miss) {
@@ -402,6 +410,7 @@ static uint64_t code__translate(struct memory *mem, uint64_t addr, uint64_t now)
 
     if (page == mem->last_ipage || mem->no_itlb)
         return now;
+    mem->translating = MEMORY_CODE_STLB_HIT;
     uint64_t t = tlb__translate(mem, &mem->itlb, page, now, &mem->counts.itlb_miss);
     mem->last_ipage = t == now ? page : NO_KEY;
     return t;
@@ -465,6 +474,7 @@ void memory__prefetch(struct memory *mem, uint64_t addr, uint64_t now)
     struct mem_result res;
 
     memory__clock(mem, now);
+    mem->translating = MEMORY_LOAD_STLB_HIT;
     if (!mem->no_data_miss)
         data__access(mem, addr, now, REQ_SOFTWARE, &res);
 }
@@ -507,6 +517,34 @@ uint64_t memory__next_change(const struct memory *mem, uint64_t now)
 bool memory__has_company(const struct memory *mem)
 {
     return mem->uncore->n_members > 1;
+}
+
+void memory__wait_for_buffer(struct memory *mem, uint64_t from, uint64_t until)
+{
+    memory__busy(mem, MEMORY_LFB_FULL, from, until);
+    mem->lfb_waits = (uint8_t)(mem->lfb_waits + (mem->lfb_waits < 255));
+}
+
+void memory__activity(struct memory *mem, uint64_t now, struct memory_activity *activity)
+{
+    *activity = (struct memory_activity){
+        .events = mem->events, .lfb_waits = mem->lfb_waits, .reads = outstanding__count(mem->reads, now)};
+    uint64_t next = mem->reads->known_until;
+    memory__requests(mem, now, &activity->requests);
+    mem->events = 0;
+    mem->lfb_waits = 0;
+    mem->changed = false;
+    next = activity->requests.until < next ? activity->requests.until : next;
+    for (unsigned k = 0; k < BUSY_STATES; k++) {
+        const struct busy *b = &mem->busy[k];
+        uint64_t change = b->from > now ? b->from : b->until;
+
+        if (b->until <= now)
+            continue;
+        activity->state |= (uint8_t)((b->from <= now) << k);
+        next = change < next ? change : next;
+    }
+    activity->next_change = next;
 }
 
 void memory__counts(const struct memory *mem, struct memory_counts *counts)

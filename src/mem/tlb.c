@@ -56,15 +56,17 @@ static uint64_t stlb__translate(struct memory *mem, uint64_t page, uint64_t t)
     uint64_t evicted;
 
     t += mem->stlb_hit_cyc;
+    memory__count(mem, mem->translating + (pos < 0));
     if (pos >= 0) {
         uint64_t arrival = tags__pending(&mem->stlb, pos, t);
         tags__settle(&mem->stlb, pos, mem->now);
         tags__touch(&mem->stlb, key, pos);
         return arrival > t ? arrival : t;
     }
-    t = walk__run(mem, page, t);
-    tags__insert(&mem->stlb, key, TAG_PENDING, t, &evicted);
-    return t;
+    uint64_t done = walk__run(mem, page, t);
+    memory__busy(mem, (enum memory_state)(1U << mem->translating / 2), t, done);
+    tags__insert(&mem->stlb, key, TAG_PENDING, done, &evicted);
+    return done;
 }
 
 uint64_t tlb__translate(struct memory *mem, struct tags *tlb, uint64_t page, uint64_t t, uint64_t *n_misses)

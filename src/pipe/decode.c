@@ -67,6 +67,7 @@ void decode__step(struct pipe *p)
         if (insn->flags & INSN_POP5C && p->core->pop5c_ends_group) /* DE-6 */
             break;
     }
+    p->cur.decoded = (uint8_t)n;
 }
 
 /* MS-1, MS-2 */

@@ -39,13 +39,13 @@ void execute__tick(struct pipe *p)
 }
 
 /* A demand load is outstanding until `ready`, and known to have missed a level from that level's
- * lookup on. Wrong-path and forwarded loads have missed nothing. */
+ * lookup on, which needs its translation. Wrong-path and forwarded loads have missed nothing. */
 static void note_load(struct pipe *p, int64_t ready, const struct mem_result *r)
 {
     change(p, ready, -1, 0, 0, 0);
     if (!r || r->level == MEM_L1)
         return;
-    int64_t l1 = p->now + LOAD_LATENCY;
+    int64_t l1 = max_cycle(p->now, (int64_t)r->tlb_until) + LOAD_LATENCY;
     if (l1 < ready) {
         change(p, l1, 0, 1, 0, 0);
         change(p, ready, 0, -1, 0, 0);
@@ -249,12 +249,16 @@ static int64_t read_memory(struct pipe *p, struct duop *u)
     u->level = r.level;
     u->waits_for = r.l3_miss_at ? MEM_DRAM : r.l2_miss_at ? MEM_L3 : r.level;
     u->tlb_until = (int64_t)r.tlb_until;
-    if (r.split)
+    if (u->tlb_until > p->now + (int64_t)p->core->stlb_hit_cyc)
+        u->counts |= 1 << REPORT_WALKED_LOADS;
+    if (r.split) {
         u->l1_cause = STALL_BE_L1_SPLIT;
+        u->counts |= 1 << REPORT_SPLIT_LOADS;
+    }
     if (r.lfb_full) /* the request itself takes the level's latency */
         u->lfb_until = (int64_t)r.ready - p->level_cyc[u->waits_for];
     note_load(p, (int64_t)r.ready, &r);
-    if (r.level != MEM_L1 || r.tlb_until) /* a walk or a prefetch may have gone to memory */
+    if (r.changed || r.tlb_until || r.level != MEM_L1)
         p->mem_change_at = p->now;
     return (int64_t)r.ready;
 }
@@ -267,11 +271,15 @@ static void load(struct pipe *p, struct duop *u)
     change(p, p->now, 1, 0, 0, 0);
     u->level = u->waits_for = MEM_L1;
     u->l1_cause = u->fence & 1 ? STALL_BE_L1_LOCK : STALL_BE_L1;
+    if (u->flags & DUOP_DRAINS)
+        u->counts |= 1 << REPORT_LOCKED_LOADS;
     if (u->store >= p->store_head && u->store) {
         struct store_entry *s = pipe__store(p, u->store);
         int64_t t = forwarded_at(p, u, s);
-        if (!contains(s, u->access))
+        if (!contains(s, u->access)) {
             u->l1_cause = STALL_BE_L1_FORWARD;
+            p->cur.uop_events += 1ull << 8 * REPORT_FORWARD_BLOCKED;
+        }
         if (t == CYCLE_NEVER) {
             u->ready = ready;
             u->next = s->waiting;
@@ -284,6 +292,7 @@ static void load(struct pipe *p, struct duop *u)
         ready = read_memory(p, u);
         if (u->flags & DUOP_ALIAS && p->store_head < p->store_tail && ready <= p->now + LOAD_LATENCY) {
             u->l1_cause = STALL_BE_L1_ALIAS;
+            p->cur.uop_events += 1ull << 8 * REPORT_ALIASED;
             ready += p->core->alias_4k_cyc;
         }
     } else {
@@ -311,8 +320,10 @@ void execute__dispatch(struct pipe *p, struct duop *u)
             int64_t t = (int64_t)memory__translate_store(p->memory, u->access->addr, u->access->size_bytes,
                                                          (uint64_t)p->now);
             u->tlb_until = t > p->now ? t : 0;
-            if (u->tlb_until) /* the walk may have gone to memory */
+            if (t > p->now) /* the walk may have gone to memory */
                 p->mem_change_at = p->now;
+            if (t > p->now + (int64_t)p->core->stlb_hit_cyc)
+                u->counts = 1;
             known = max_cycle(known, t);
         }
         u->done_at = max_cycle(u->done_at, known);
@@ -342,6 +353,8 @@ bool execute__retire_store(struct pipe *p, struct store_entry *s)
         owned = max_cycle(owned, (int64_t)r.ready);
         s->split = r.split;
         s->owned_at = (int64_t)r.ready - (r.split == 2 ? (int64_t)p->core->split_page_cyc : r.split);
+        p->cur.uop_events += (uint64_t)(r.split != 0) << 8 * REPORT_SPLIT_STORES;
+        p->cur.uop_events += (uint64_t)pipe__uop(p, s->uop)->counts << 8 * REPORT_WALKED_STORES;
         s->tlb_until = (int64_t)r.tlb_until;
         to_code = r.code;
         p->mem_change_at = p->now;

@@ -36,6 +36,8 @@ static void mite_cause(struct pipe *p)
     }
     if (p->cur.delivered)
         p->dsb_switch = false;
+    if (p->dsb_switch)
+        p->cur.state |= REPORT_STATE_DSB_SWITCH;
     cause(p, p->dsb_switch ? STALL_FE_DSB_SWITCH : STALL_FE_MITE, next);
 }
 

@@ -214,8 +214,8 @@ static int64_t next_event(struct pipe *p)
 static bool idle(const struct pipe *p)
 {
     const struct cycle_report *c = &p->cur;
-    return !c->issued && !c->retired && !c->executed && !c->delivered && !c->squashed && !p->n_held &&
-           !p->ready_ports && p->fe_next > p->now + 1;
+    return !c->issued && !c->retired && !c->executed && !c->delivered && !c->squashed && !c->memory_events &&
+           !c->lfb_waits && !p->n_held && !p->ready_ports && p->fe_next > p->now + 1;
 }
 
 /* A machine clear takes back steps that were planned: the source may have ended long before. */
@@ -229,7 +229,7 @@ static void cycle(struct pipe *p)
 {
     begin_cycle(p);
     if (p->memory && p->now >= p->mem_change_at)
-        report__outstanding(p);
+        report__memory(p);
     execute__tick(p);
     execute__commit(p);
     flush__step(p);
@@ -301,8 +301,11 @@ int pipe__advance(struct pipe *p, uint64_t max_cycles)
 {
     const int64_t end = p->now + (int64_t)max_cycles;
 
-    if (p->memory && memory__has_company(p->memory)) /* it may have sent requests meanwhile */
-        report__outstanding(p);
+    if (p->memory && memory__has_company(p->memory)) { /* it may have sent requests meanwhile */
+        struct memory_requests r;
+        memory__requests(p->memory, (uint64_t)p->now, &r);
+        p->mem_outstanding = report__count(r.all);
+    }
     stay_idle(p, end);
     return run(p, (uint64_t)(end - p->now), NULL, NULL);
 }

@@ -384,7 +384,10 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
             e->flags |= ROB_BRANCH;
         if (f->flags & F_MISPREDICT && !(f->flags & F_WRONG))
             e->flags |= ROB_MISPREDICT;
+        if (r->n_loads | r->n_stores)
+            e->flags |= ROB_MEMORY;
         e->n_insns = f->n_insns;
+        e->counted = f->insn->counted;
     }
     return fused;
 }
@@ -402,7 +405,8 @@ static void issue_single(struct pipe *p, const struct idq_entry *q, struct fetch
     written_registers(p, f->insn, r);
     write_registers(p, u);
     unsigned flags = ROB_ENDS | (f->flags & F_WRONG ? ROB_WRONG : 0) | (q->from_ms ? ROB_MS : 0) |
-                     (f->insn->branch != BRANCH_NONE || f->flags & F_PAIR ? ROB_BRANCH : 0);
+                     (f->insn->branch != BRANCH_NONE || f->flags & F_PAIR ? ROB_BRANCH : 0) |
+                     (t->kind != UOP_COMPUTE ? ROB_MEMORY : 0);
     *pipe__rob(p, p->rob_tail++) = (struct rob_entry){.first_uop = u->seq,
                                                       .fetched = q->fetched,
                                                       .next_step = f->next_step,
@@ -413,7 +417,8 @@ static void issue_single(struct pipe *p, const struct idq_entry *q, struct fetch
                                                       .n_insns = f->n_insns,
                                                       .n_loads = t->kind == UOP_LOAD,
                                                       .n_int = t->results & 1,
-                                                      .n_vec = t->results >> 1};
+                                                      .n_vec = t->results >> 1,
+                                                      .counted = f->insn->counted};
     p->prf_int_free -= t->results & 1;
     p->prf_vec_free -= t->results >> 1;
     issue_uop(p, u, slot);

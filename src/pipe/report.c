@@ -396,19 +396,18 @@ static void pending_loads(const struct pending_loads *n, struct cycle_report *c)
     c->l3_miss_pending = fit ? (uint8_t)n->l3 : clip(n->l3);
 }
 
-static uint8_t request_count(unsigned n)
+void report__memory(struct pipe *p)
 {
-    return n > 255 ? 255 : (uint8_t)n;
-}
+    struct memory_activity a;
 
-void report__outstanding(struct pipe *p)
-{
-    struct memory_requests r;
-
-    memory__requests(p->memory, (uint64_t)p->now, &r);
-    p->mem_outstanding = request_count(r.all);
-    p->own_outstanding = request_count(r.own);
-    p->mem_change_at = r.until > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)r.until;
+    memory__activity(p->memory, (uint64_t)p->now, &a);
+    p->mem_outstanding = report__count(a.requests.all);
+    p->own_outstanding = report__count(a.requests.own);
+    p->mem_reads = report__count(a.reads);
+    p->mem_state = a.state;
+    p->mem_change_at = a.next_change > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)a.next_change;
+    p->cur.memory_events += a.events;
+    p->cur.lfb_waits = report__count((unsigned)p->cur.lfb_waits + a.lfb_waits);
 }
 
 void report__finish(struct pipe *p)
@@ -431,6 +430,8 @@ void report__finish(struct pipe *p)
         c->stall = (uint8_t)(STALL_BE_PORTS + (c->executed < 3 ? c->executed : 3));
     pending_loads(&p->pending, c);
     c->mispredict_site = p->recovery_site;
+    if (p->resteer)
+        c->state |= REPORT_STATE_RESTEER;
     if (p->divider_free_at > p->now)
         c->flags |= REPORT_DIVIDER;
     if (p->rs_used == 0)
@@ -438,8 +439,10 @@ void report__finish(struct pipe *p)
     if (!p->endless && p->stores_used >= p->core->store_buffer)
         c->flags |= REPORT_SB_FULL;
     if (p->memory && p->now >= p->mem_change_at) /* sent in this cycle */
-        report__outstanding(p);
+        report__memory(p);
     c->mem_outstanding = p->mem_outstanding;
+    c->offcore_reads = p->mem_reads;
+    c->state |= p->mem_state;
     p->report[p->n_reports++] = *c;
 }
 

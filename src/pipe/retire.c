@@ -21,6 +21,8 @@ static void count_uops(struct pipe *p, const struct rob_entry *e)
             c->load_level[u->level]++;
             if (p->memory)
                 execute__learn(p, u);
+            for (unsigned counts = u->counts; counts; counts &= counts - 1)
+                c->uop_events += 1ull << 8 * __builtin_ctz(counts);
         }
         p->fences_in_flight -= u->fence != 0;
     }
@@ -44,6 +46,7 @@ static bool retire_entry(struct pipe *p, struct rob_entry *e)
     if (e->n_uops)
         p->edge_head = pipe__uop(p, p->uop_head - 1)->edge_end;
     p->loads_used -= e->n_loads;
+    c->retired_stores = (uint8_t)(c->retired_stores + e->n_stores);
     p->prf_int_free += e->n_int;
     p->prf_vec_free += e->n_vec;
     if (e->flags & ROB_ENDS) {
@@ -51,6 +54,8 @@ static bool retire_entry(struct pipe *p, struct rob_entry *e)
             c->retired_high = (uint8_t)(c->retired_high | 1u << c->retired);
             if (e->n_insns == 2)
                 c->retired_pair = (uint8_t)(c->retired_pair | 1u << c->retired);
+            c->insn_counts += (uint64_t)(e->counted >> 4) << 8 * (e->counted & 15);
+            c->retired_memory = (uint8_t)(c->retired_memory + !!(e->flags & ROB_MEMORY));
         }
         c->retired_insns = (uint8_t)(c->retired_insns + e->n_insns);
         c->branches = (uint8_t)(c->branches + !!(e->flags & ROB_BRANCH));

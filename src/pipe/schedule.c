@@ -321,6 +321,7 @@ static bool dispatch_divider(struct pipe *p)
     if (other >= 0 && p->uop[other].seq < p->uop[d].seq)
         return false;
     p->divider_free_at = p->now + p->uop[d].t->div_cyc;
+    p->cur.uop_events += 1ull << 8 * REPORT_DIVISIONS;
     dispatch_from(p, DIVIDER, p->uop[d].port, d);
     return true;
 }

@@ -146,6 +146,7 @@ struct duop {
     uint8_t waits_for; /* loads: level whose latency they pay (a merged miss: the first miss's) */
     uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
     uint8_t l1_cause;  /* loads: enum stall for the time they wait in L1 */
+    uint8_t counts;    /* loads: set of report_event to count at retirement; STA: 1: its page was walked */
 };
 
 /* Kept only while somebody listens to uops. */
@@ -161,7 +162,14 @@ struct edge {
     uint16_t next;
 };
 
-enum rob_flag { ROB_ENDS = 1, ROB_MS = 2, ROB_MISPREDICT = 4, ROB_BRANCH = 8, ROB_WRONG = 16 };
+enum rob_flag {
+    ROB_ENDS = 1,
+    ROB_MS = 2,
+    ROB_MISPREDICT = 4,
+    ROB_BRANCH = 8,
+    ROB_WRONG = 16,
+    ROB_MEMORY = 32
+};
 struct rob_entry {
     uint64_t first_uop;
     uint64_t next_step;
@@ -172,6 +180,7 @@ struct rob_entry {
     uint8_t flags; /* enum rob_flag */
     uint8_t n_insns;
     uint8_t n_loads, n_int, n_vec, n_stores;
+    uint8_t counted; /* of its instruction, with ROB_ENDS */
 };
 
 struct store_entry {
@@ -379,7 +388,7 @@ struct pipe {
     int32_t prf_int_free, prf_vec_free;
     struct pending_loads pending;
     uint64_t pending_used[WHEEL_WORDS];
-    uint8_t mem_outstanding, own_outstanding;
+    uint8_t mem_outstanding, own_outstanding, mem_reads, mem_state;
     int64_t mem_change_at;
 
     /* retire.c */
@@ -545,8 +554,13 @@ void flush__self_modifying(struct pipe *p, const struct rob_entry *e);
 /* report.c */
 void report__stall(struct pipe *p, unsigned issued, uint8_t resource);
 void report__finish(struct pipe *p);
-/* Brings the number of requests at the memory controller up to date; reasons for stalls depend on it. */
-void report__outstanding(struct pipe *p);
+/* Brings up to date what is known of the memory system; reasons for stalls depend on it. */
+void report__memory(struct pipe *p);
+/* A count as reports have it. */
+static inline uint8_t report__count(unsigned n)
+{
+    return n > 255 ? 255 : (uint8_t)n;
+}
 void report__send(struct pipe *p);
 int64_t report__next_change(struct pipe *p);
 

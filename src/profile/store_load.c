@@ -364,6 +364,19 @@ static bool has_table(struct rows *rows, const char *name)
     return rows__next(rows) && rows__int(rows) == 1;
 }
 
+static void read_multiplexing(struct rows *rows, struct profile_multiplexing *m)
+{
+    if (!has_table(rows, "multiplexing"))
+        return;
+    rows__open(rows, "SELECT counters,turn_cycles,groups,turns FROM multiplexing LIMIT 1");
+    if (!rows__next(rows))
+        return;
+    m->counters = (uint32_t)rows__int(rows);
+    m->turn_cycles = (uint32_t)rows__int(rows);
+    m->groups = (uint64_t)rows__int(rows);
+    m->turns = (uint64_t)rows__int(rows);
+}
+
 static void read_ideals(struct rows *rows, struct profile *profile)
 {
     if (!has_table(rows, "ideal"))
@@ -633,6 +646,7 @@ struct profile *profile__load(const char *path, struct status *st)
         read_stacks(&rows, profile);
         read_code(&rows, profile);
         read_lists(&rows, profile);
+        read_multiplexing(&rows, &profile->multiplexing);
         read_ideals(&rows, profile);
         read_cores(&rows, profile);
         read_copies(&rows, profile);

@@ -175,6 +175,18 @@ static void write_trees(struct insert *ins, const struct profile *profile)
         write_nodes(ins, &profile->tree[i], i, &id);
 }
 
+static void write_multiplexing(struct insert *ins, const struct profile_multiplexing *m)
+{
+    if (!m->counters)
+        return;
+    insert__open(ins, "INSERT INTO multiplexing VALUES(?,?,?,?)");
+    insert__int(ins, m->counters);
+    insert__int(ins, m->turn_cycles);
+    insert__int(ins, (int64_t)m->groups);
+    insert__int(ins, (int64_t)m->turns);
+    insert__row(ins);
+}
+
 static void write_what_ifs(struct insert *ins, const struct profile *profile)
 {
     insert__open(ins, "INSERT INTO ideal VALUES(?,?,?,?,?,?,?)");
@@ -338,6 +350,7 @@ static unsigned char *make_image(const struct profile *profile, size_t *size_byt
     write_stacks(&ins, profile);
     write_code(&ins, profile);
     write_lists(&ins, profile);
+    write_multiplexing(&ins, &profile->multiplexing);
     write_what_ifs(&ins, profile);
     write_copies(&ins, profile);
     sqlite3_finalize(ins.stmt);

@@ -40,6 +40,8 @@ enum {
     " function INTEGER REFERENCES function(id), " STORE_WEIGHTS ");"                                         \
     "CREATE TABLE unknown(id INTEGER PRIMARY KEY, name TEXT, count INTEGER NOT NULL, note TEXT);"            \
     "CREATE TABLE nondeterminism(id INTEGER PRIMARY KEY, name TEXT, count INTEGER NOT NULL, note TEXT);"     \
+    "CREATE TABLE multiplexing(counters INTEGER NOT NULL, turn_cycles INTEGER NOT NULL,"                     \
+    " groups INTEGER NOT NULL, turns INTEGER NOT NULL);"                                                     \
     "CREATE TABLE ideal(id INTEGER PRIMARY KEY, name TEXT, instructions INTEGER NOT NULL,"                   \
     " cycles INTEGER NOT NULL, speedup REAL, claim TEXT, claim_percent REAL);"                               \
     "CREATE TABLE core(id INTEGER PRIMARY KEY, name TEXT, title TEXT, self INTEGER NOT NULL,"                \

@@ -43,14 +43,29 @@ static int metric__next(const struct metrics *metrics, int m, int root)
     return -1;
 }
 
+/* Who asks, for the lookup. */
+struct asking {
+    metric_lookup_for lookup;
+    void *arg;
+    size_t metric;
+};
+
+static bool asking__lookup(void *arg, const char *name, double *value)
+{
+    const struct asking *a = arg;
+
+    return a->lookup(a->arg, a->metric, name, value);
+}
+
 /* Adds `root` and everything below it; `node` gets the tree index of each metric. */
 static void metrics__add(const struct metrics *metrics, int root, const struct expr_values *values,
-                         double *scratch, int *node, struct tree_builder *b)
+                         struct asking *asking, double *scratch, int *node, struct tree_builder *b)
 {
     for (int i = root; i >= 0 && !b->failed; i = metric__next(metrics, i, root)) {
         const struct metric *m = &metrics->metric[i];
         double passed = 0;
 
+        asking->metric = (size_t)i;
         if (m->threshold.n_nodes > 0)
             passed = expr__evaluate(&m->threshold, values, scratch);
         node[i] =
@@ -59,13 +74,14 @@ static void metrics__add(const struct metrics *metrics, int root, const struct e
     }
 }
 
-int metrics__evaluate(const struct metrics *metrics, const char *tree_name, const char *source,
-                      metric_lookup lookup, void *arg, struct profile_tree *tree, struct status *st)
+int metrics__evaluate_each(const struct metrics *metrics, const char *tree_name, const char *source,
+                           metric_lookup_for lookup, void *arg, struct profile_tree *tree, struct status *st)
 {
     double *value = malloc(metrics->n_metrics * sizeof *value);
     double *scratch = malloc(metrics->n_nodes_max * sizeof *scratch);
     int *node = malloc(metrics->n_metrics * sizeof *node);
-    struct expr_values values = {.metric = value, .lookup = lookup, .arg = arg};
+    struct asking asking = {.lookup = lookup, .arg = arg};
+    struct expr_values values = {.metric = value, .lookup = asking__lookup, .arg = &asking};
     struct tree_builder b;
     int ret = -1;
 
@@ -75,6 +91,7 @@ int metrics__evaluate(const struct metrics *metrics, const char *tree_name, cons
     for (size_t i = 0; i < metrics->n_metrics; i++) {
         size_t m = metrics->order[i];
 
+        asking.metric = m;
         value[m] = expr__evaluate(&metrics->metric[m].value, &values, scratch);
         if (!isfinite(value[m]))
             value[m] = (double)NAN;
@@ -82,11 +99,53 @@ int metrics__evaluate(const struct metrics *metrics, const char *tree_name, cons
     tree_builder__start(&b, tree, tree_name, source);
     for (size_t i = 0; i < metrics->n_metrics; i++)
         if (metric__is_root(metrics, &metrics->metric[i]))
-            metrics__add(metrics, (int)i, &values, scratch, node, &b);
+            metrics__add(metrics, (int)i, &values, &asking, scratch, node, &b);
     ret = tree_builder__finish(&b) ? 0 : -1;
 out:
     free(value);
     free(scratch);
     free(node);
     return ret == 0 ? 0 : status__fail(st, "tree %s: out of memory", tree_name);
+}
+
+/* A lookup that does not care who asks. */
+struct anybody {
+    metric_lookup lookup;
+    void *arg;
+};
+
+static bool anybody__lookup(void *arg, size_t metric, const char *name, double *value)
+{
+    const struct anybody *a = arg;
+
+    (void)metric;
+    return a->lookup(a->arg, name, value);
+}
+
+int metrics__evaluate(const struct metrics *metrics, const char *tree_name, const char *source,
+                      metric_lookup lookup, void *arg, struct profile_tree *tree, struct status *st)
+{
+    struct anybody anybody = {.lookup = lookup, .arg = arg};
+
+    return metrics__evaluate_each(metrics, tree_name, source, anybody__lookup, &anybody, tree, st);
+}
+
+static bool expr__each_name(const struct expr *expr, size_t metric, metric_name_visitor each, void *arg)
+{
+    for (size_t i = 0; i < expr->n_nodes; i++) {
+        const struct expr_node *node = &expr->node[i];
+
+        if (node->name && !(node->op == EXPR_NAME && node->metric >= 0) && !each(arg, metric, node->name))
+            return false;
+    }
+    return true;
+}
+
+bool metrics__each_name(const struct metrics *metrics, metric_name_visitor each, void *arg)
+{
+    for (size_t i = 0; i < metrics->n_metrics; i++)
+        if (!expr__each_name(&metrics->metric[i].value, i, each, arg) ||
+            !expr__each_name(&metrics->metric[i].threshold, i, each, arg))
+            return false;
+    return true;
 }

@@ -86,6 +86,17 @@ static void ideals(struct json_writer *json, const struct profile *profile)
     json__array_end(json);
 }
 
+static void multiplexing(struct json_writer *json, const struct profile_multiplexing *m)
+{
+    json__key(json, "multiplexing");
+    json__object_begin_inline(json);
+    json__key_uint(json, "counters", m->counters);
+    json__key_uint(json, "turn_cycles", m->turn_cycles);
+    json__key_uint(json, "groups", m->groups);
+    json__key_uint(json, "turns", m->turns);
+    json__object_end(json);
+}
+
 static void cores(struct json_writer *json, const struct profile *profile)
 {
     json__key(json, "cores");
@@ -289,6 +300,8 @@ void view__json(const struct profile *profile, FILE *out)
     for (size_t i = 0; i < profile->n_stacks; i++)
         one_stack(&json, &profile->stack[i]);
     json__object_end(&json);
+    if (profile->multiplexing.counters)
+        multiplexing(&json, &profile->multiplexing);
     if (profile->n_ideal)
         ideals(&json, profile);
     if (profile->n_core_results)

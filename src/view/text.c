@@ -306,7 +306,8 @@ static void trees(const struct page *page)
     const struct profile *profile = page->profile;
     bool exact = profile__tree(profile, "topdown") != NULL;
     for (size_t i = 0; i < profile->n_trees; i++) {
-        bool counters = strcmp(or_empty(profile->tree[i].name), "topdown-counters") == 0;
+        const char *name = or_empty(profile->tree[i].name);
+        bool counters = strcmp(name, "topdown-counters") == 0 || strcmp(name, "topdown-multiplexed") == 0;
         if (page->opt->all || !exact || !counters)
             one_tree(page, &profile->tree[i]);
     }
@@ -386,6 +387,96 @@ static void compare(const struct page *page)
         compare_only_counted(page, exact, counters, &exact->node[i]);
     }
     compare_only_counted(page, exact, counters, NULL);
+}
+
+/* --- multiplexing ----------------------------------------------------------------------------- */
+
+enum { MULTIPLEX_NAME = 52, LEVELS = 9 };
+
+struct level_error {
+    double sum, worst;
+    const char *worst_name;
+    unsigned n;
+};
+
+static double error_of(const struct profile_node *measured, const struct profile_node *reference)
+{
+    if (!measured || !reference || strcmp(or_empty(measured->unit), or_empty(reference->unit)) != 0)
+        return (double)NAN;
+    return measured->value - reference->value;
+}
+
+static void level_error__add(struct level_error *e, double error, const char *name)
+{
+    if (isnan(error))
+        return;
+    e->sum += fabs(error);
+    if (!e->n++ || fabs(error) > fabs(e->worst)) {
+        e->worst = error;
+        e->worst_name = name;
+    }
+}
+
+static void multiplexed_row(const struct page *page, const struct profile_node *node,
+                            const struct profile_node *exact, const struct profile_node *all)
+{
+    char a[32], b[32], c[32], d[32];
+    int indent = node_indent(node), decimals = is_percent(or_empty(node->unit)) ? 1 : 2;
+    bool same = exact && strcmp(or_empty(exact->unit), or_empty(node->unit)) == 0;
+
+    fprintf(page->out, "%*s", indent, "");
+    put(page->out, or_empty(node->name), MULTIPLEX_NAME - indent, true);
+    fprintf(page->out, "%9s %9s %12s %11s\n", number(same ? exact->value : (double)NAN, decimals, a),
+            number(all ? all->value : (double)NAN, decimals, b), number(node->value, decimals, c),
+            number(error_of(node, all), decimals, d));
+}
+
+static void level_line(const struct page *page, int level, const struct level_error *error, const char *of)
+{
+    char mean[32], worst[32];
+
+    if (!error->n)
+        return;
+    fprintf(page->out, "  level %d, %s: mean %s, worst %s points (", level, of,
+            number(error->sum / error->n, 2, mean), number(error->worst, 2, worst));
+    put(page->out, or_empty(error->worst_name), 30, false);
+    fputs(")\n", page->out);
+}
+
+/* The counter tree as a PMU with few counters measures it. */
+static void multiplexing(const struct page *page)
+{
+    const struct profile_multiplexing *m = &page->profile->multiplexing;
+    const struct profile_tree *tree = profile__tree(page->profile, "topdown-multiplexed");
+    const struct profile_tree *exact = profile__tree(page->profile, "topdown");
+    const struct profile_tree *all = profile__tree(page->profile, "topdown-counters");
+    struct level_error by_turns[LEVELS] = {0}, of_truth[LEVELS] = {0};
+    int depth = page->opt->level > 0 ? page->opt->level : page->opt->all ? LEVELS : 2;
+    char a[32], text[160];
+
+    if (!m->counters || !tree)
+        return;
+    snprintf(text, sizeof text, "%u counters in turns of %s cycles, %llu groups of events", m->counters,
+             grouped(m->turn_cycles, a), (unsigned long long)m->groups);
+    title(page, "Multiplexing", text);
+    fprintf(page->out, "%-*s%9s %9s %12s %11s\n", MULTIPLEX_NAME, "", "exact", "counters", "multiplexed",
+            "difference");
+    for (size_t i = 0; i < tree->n_nodes; i++) {
+        const struct profile_node *node = &tree->node[i];
+        const struct profile_node *reference = all ? profile_tree__find(all, or_empty(node->path)) : NULL;
+        const struct profile_node *truth = exact ? profile_tree__find(exact, or_empty(node->path)) : NULL;
+
+        if (node->level <= depth)
+            multiplexed_row(page, node, truth, reference);
+        if (node->level >= 1 && node->level < LEVELS) {
+            level_error__add(&by_turns[node->level], error_of(node, reference), node->name);
+            level_error__add(&of_truth[node->level], error_of(node, truth), node->name);
+        }
+    }
+    for (int level = 1; level < LEVELS; level++) {
+        level_line(page, level, &by_turns[level], "against all counters");
+        level_line(page, level, &of_truth[level], "against the truth");
+    }
 }
 
 /* --- what if ---------------------------------------------------------------------------------- */
@@ -878,6 +969,7 @@ void view__text(const struct profile *profile, const struct text_options *opt, F
         compare(&page);
     else
         trees(&page);
+    multiplexing(&page);
     ideals(&page);
     cores(&page);
     copies(&page);

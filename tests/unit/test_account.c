@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -279,7 +280,7 @@ static void test_pmu_memory_stalls(void **state)
     assert_int_equal(a.pmu.sum[PMU_EXT_MEM_OUTSTANDING], 3000);
     assert_int_equal(pmu__read(&a.pmu, PMU_EXT_MEM_OUTSTANDING, 63, 0), 30);
     assert_int_equal(pmu__read(&a.pmu, PMU_OPS_EXECUTED, 3, 1), 34);
-    assert_int_equal(a.pmu.ext_mem_threshold, 23); /* 70 % of 32, rounded up */
+    assert_int_equal(a.pmu.machine.ext_mem_threshold, 23); /* 70 % of 32, rounded up */
     accounts__check_sums(&a);
     tip__free(&a.tip);
 }
@@ -336,6 +337,24 @@ static void test_pmu_counts_what_retires_and_is_delivered(void **state)
     tip__free(&a.tip);
 }
 
+/* The counts of the fast path are those of the definition, increment by increment. */
+static void check_increments(const struct pmu *pmu, const struct cycle_report *r, unsigned n)
+{
+    for (unsigned e = 0; e < PMU_EVENTS; e++) {
+        uint64_t sum = 0, cycles[PMU_HISTOGRAM] = {0};
+
+        for (unsigned i = 0; i < n; i++) {
+            unsigned increment = pmu__increment(pmu, (enum pmu_event)e, &r[i]);
+
+            sum += (uint64_t)increment * r[i].cycles;
+            cycles[increment < PMU_HISTOGRAM ? increment : PMU_HISTOGRAM - 1] += r[i].cycles;
+        }
+        if (pmu->sum[e] != sum || memcmp(pmu->cycles_with[e], cycles, sizeof cycles) != 0)
+            fail_msg("%s: counted %llu, increments sum up to %llu", pmu__event_name((enum pmu_event)e),
+                     (unsigned long long)pmu->sum[e], (unsigned long long)sum);
+    }
+}
+
 /* Batches of random but legal reports: every sum holds, and batch boundaries do not matter. */
 static void test_sums_hold_for_any_reports(void **state)
 {
@@ -362,8 +381,34 @@ static void test_sums_hold_for_any_reports(void **state)
             r[i].flush_kind =
                 (uint8_t)(stall == STALL_RECOVERY_CLEAR ? FLUSH_MEMORY_ORDERING + rand_r(&seed) % 3
                                                         : FLUSH_CONDITIONAL + rand_r(&seed) % 3);
+        r[i].state = (uint8_t)rand_r(&seed);
+        r[i].offcore_reads = (uint8_t)rand_r(&seed);
+        r[i].loads_pending = (uint8_t)(rand_r(&seed) % 3);
+        r[i].l1_miss_pending = (uint8_t)(rand_r(&seed) % 100);
+        r[i].l2_miss_pending = (uint8_t)(rand_r(&seed) % 2);
+        r[i].l3_miss_pending = (uint8_t)(rand_r(&seed) % 2);
         if (idle)
             continue;
+        r[i].ports = (uint16_t)(rand_r(&seed) % 65536);
+        r[i].lfb_waits = (uint8_t)(rand_r(&seed) % 3);
+        r[i].decoded = (uint8_t)(rand_r(&seed) % 5);
+        r[i].retired_stores = (uint8_t)(rand_r(&seed) % 5);
+        r[i].retired_memory = (uint8_t)(rand_r(&seed) % 5);
+        r[i].retired_pair = (uint8_t)(rand_r(&seed) % 16);
+        r[i].mispredicts = (uint8_t)(rand_r(&seed) % 2);
+        r[i].clears = (uint8_t)(rand_r(&seed) % 2);
+        r[i].source = (uint8_t)(FETCH_MITE + rand_r(&seed) % 4);
+        r[i].delivered = (uint8_t)(rand_r(&seed) % 7);
+        r[i].delivered_ms = (uint8_t)(r[i].delivered ? rand_r(&seed) % (r[i].delivered + 1) : 0);
+        if (r[i].source == FETCH_MS)
+            r[i].delivered_ms = r[i].delivered;
+        for (unsigned level = 0; level < 5; level++)
+            r[i].load_level[level] = (uint8_t)(rand_r(&seed) % 3);
+        if (rand_r(&seed) % 4 == 0) {
+            r[i].memory_events = (uint64_t)rand_r(&seed) << 32 | (unsigned)rand_r(&seed);
+            r[i].uop_events = (uint64_t)rand_r(&seed) << 32 | (unsigned)rand_r(&seed);
+            r[i].insn_counts = ((uint64_t)rand_r(&seed) << 32 | (unsigned)rand_r(&seed)) & 0x0f0f0f0f0f0f0f0f;
+        }
         r[i].issued = (uint8_t)(rand_r(&seed) % (WIDTH + 1));
         if (r[i].issued == WIDTH)
             r[i].stall = STALL_NONE;
@@ -374,7 +419,6 @@ static void test_sums_hold_for_any_reports(void **state)
         r[i].executed = (uint8_t)(rand_r(&seed) % 9);
         r[i].executed_fused = (uint8_t)((unsigned)rand_r(&seed) % (r[i].executed + 1U));
         executed += r[i].executed_fused;
-        r[i].load_level[1] = (uint8_t)(rand_r(&seed) % 3);
         if (rand_r(&seed) % 20 == 0) {
             r[i].squashed = (uint16_t)in_flight;
             r[i].squashed_executed = (uint16_t)(executed < in_flight ? executed : in_flight);
@@ -393,6 +437,7 @@ static void test_sums_hold_for_any_reports(void **state)
         accounts__consume(&parts, r + i, n);
     }
     accounts__check_sums(&whole);
+    check_increments(&whole.pmu, r, REPORTS);
     assert_int_equal(whole.truth.in_flight, in_flight);
     assert_memory_equal(&whole.truth, &parts.truth, sizeof whole.truth);
     assert_memory_equal(&whole.pmu, &parts.pmu, sizeof whole.pmu);
@@ -585,6 +630,183 @@ static void test_pmu_lookup(void **state)
     tip__free(&a.tip);
 }
 
+/* Transitions of a condition to true; a report of several cycles is one condition. */
+static void test_pmu_edges(void **state)
+{
+    static const unsigned bubbles[] = {0, 2, 4, 4, 0, 1, 4, 0};
+    static const struct {
+        const char *name;
+        double count;
+    } edges[] = {
+        {"FetchBubbles:e1", 2},
+        {"cpu@FetchBubbles,edge@", 2},
+        {"FetchBubbles:c1:e1", 2},
+        {"FetchBubbles:c2:e1", 2},
+        {"cpu@FetchBubbles,cmask=4,edge=1@", 2},
+        {"cpu@IDQ_UOPS_NOT_DELIVERED.CORE\\,cmask\\=0x3\\,edge\\=0x1@", 2},
+        {"FetchBubbles:c1:i1:e1", 3},
+        {"cpu@FetchBubbles,cmask=2,inv,edge@", 3},
+        {"RS_EVENTS.EMPTY_END", 3}, /* not empty at first either */
+    };
+    struct accounts a;
+    struct cycle_report r[8];
+    double value;
+
+    (void)state;
+    accounts__init(&a);
+    for (unsigned i = 0; i < 8; i++) {
+        r[i] = report__idle(bubbles[i] == 4 ? 5 : 1, bubbles[i] ? STALL_FE_DSB : STALL_NONE, 0);
+        r[i].issued = (uint8_t)(WIDTH - bubbles[i]);
+        r[i].flags = bubbles[i] == 4 ? REPORT_RS_EMPTY : 0;
+    }
+    assert_false(pmu__lookup(&a.pmu, "FetchBubbles:e1", &value)); /* nobody asked before */
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        assert_true(pmu__prepare(&a.pmu, edges[i].name));
+    assert_true(pmu__prepare(&a.pmu, "tma_no_event"));
+    assert_int_equal(a.pmu.n_edges, 7); /* equal conditions share a counter */
+    accounts__consume(&a, r, 3);
+    accounts__consume(&a, r + 3, 5);
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        check_lookup(&a.pmu, edges[i].name, edges[i].count);
+    assert_false(pmu__lookup(&a.pmu, "FetchBubbles:c3:i1:e1", &value));
+    pmu__free(&a.pmu);
+    tip__free(&a.tip);
+}
+
+/* --- few counters ------------------------------------------------------------------------------ */
+
+static void mux__open(struct pmu_mux *mux, unsigned counters, uint32_t turn_cycles, const char *const *names)
+{
+    struct core core = {.issue_width = WIDTH, .retire_width = 4, .mem_queue_entries = 32};
+
+    pmu_mux__init(mux, &core, counters, turn_cycles);
+    for (size_t metric = 0; names[metric]; metric++) {
+        char list[256], *save = NULL;
+
+        snprintf(list, sizeof list, "%s", names[metric]);
+        for (char *n = strtok_r(list, " ", &save); n; n = strtok_r(NULL, " ", &save))
+            assert_true(pmu_mux__add(mux, metric, n));
+    }
+    assert_true(pmu_mux__pack(mux));
+}
+
+static double mux__count(struct pmu_mux *mux, size_t metric, const char *name)
+{
+    double value = -1;
+
+    if (!pmu_mux__lookup(mux, metric, name, &value))
+        fail_msg("%s of metric %zu is not counted", name, metric);
+    return value;
+}
+
+/* `cycles` cycles: in the first `busy` of them four uops retire, in the others none. */
+static void mux__run(struct pmu_mux *mux, unsigned cycles, unsigned busy)
+{
+    struct cycle_report r[50];
+
+    for (unsigned done = 0; done < cycles; done += 50) {
+        for (unsigned i = 0; i < 50; i++) {
+            r[i] = report__idle(1, STALL_BE_DEPENDENCY, 0);
+            if (done + i < busy)
+                report__retire(&r[i], 4, 0);
+            r[i].executed = done + i < busy ? 3 : 0;
+        }
+        mux->listener.consume(&mux->listener, r, 50);
+    }
+    pmu_mux__finish(mux);
+}
+
+static void test_multiplexing_of_a_constant_rate_is_exact(void **state)
+{
+    static const char *const names[] = {"SlotsRetired Clocks", "OpsExecuted:c3", "UopsRetired Instructions",
+                                        NULL};
+    struct pmu_mux mux;
+    uint64_t enabled = 0;
+
+    (void)state;
+    mux__open(&mux, 1, 37, names);
+    assert_int_equal(mux.n_groups, 3);
+    mux__run(&mux, 2000, 2000);
+    for (size_t g = 0; g < mux.n_groups; g++)
+        enabled += mux.group[g].enabled_cycles;
+    assert_int_equal(enabled, 2000);
+    assert_int_equal(mux.n_turns, 2000 / 37 + 1);
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 8000);
+    assert_true(mux__count(&mux, 0, "Clocks") == 2000);
+    assert_true(mux__count(&mux, 1, "OpsExecuted:c3") == 2000);
+    assert_true(mux__count(&mux, 2, "UopsRetired") == 8000);
+    assert_true(mux__count(&mux, 2, "Instructions") == 8000);
+    assert_true(mux__count(&mux, 1, "#issue_width") == WIDTH);
+    pmu_mux__free(&mux);
+}
+
+/* With long turns a group sees one phase only; with short ones all of them see both. */
+static void test_multiplexing_of_phases_errs(void **state)
+{
+    static const char *const names[] = {"SlotsRetired", "OpsExecuted", NULL};
+    struct pmu_mux mux;
+    double slots, ops;
+
+    (void)state;
+    mux__open(&mux, 1, 1000, names);
+    mux__run(&mux, 2000, 1000);
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 8000); /* truth: 4000 */
+    assert_true(mux__count(&mux, 1, "OpsExecuted") == 0);     /* truth: 3000 */
+    pmu_mux__free(&mux);
+
+    mux__open(&mux, 1, 30, names);
+    mux__run(&mux, 2000, 1000);
+    slots = mux__count(&mux, 0, "SlotsRetired");
+    ops = mux__count(&mux, 1, "OpsExecuted");
+    assert_true(slots != 4000 && slots > 3700 && slots < 4300);
+    assert_true(ops != 3000 && ops > 2700 && ops < 3300);
+    pmu_mux__free(&mux);
+
+    mux__open(&mux, 2, 30, names); /* room for both: nothing takes turns */
+    mux__run(&mux, 2000, 1000);
+    assert_int_equal(mux.n_groups, 1);
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 4000);
+    assert_true(mux__count(&mux, 1, "OpsExecuted") == 3000);
+    pmu_mux__free(&mux);
+}
+
+static void test_packing_of_groups(void **state)
+{
+    static const char *const names[] = {
+        "SlotsRetired SlotsIssued Clocks", /* group 0 */
+        "BrRetired Port0 Port1",           /* does not fit: group 1 */
+        "OpsExecuted",                     /* room in group 0 */
+        "Port1 BrRetired TotalSlots",      /* all there: group 1 */
+        "Port2 Port3 Port4 Port5",         /* more than there are counters: groups 2 and 3 */
+        "NoSuchEvent #issue_width",        /* nothing to count */
+        "OpsExecuted:c1:e1 OpsExecuted",   /* an edge is an event of its own: group 3 */
+        NULL,
+    };
+    struct pmu_mux mux;
+    double value;
+
+    (void)state;
+    mux__open(&mux, 3, 100, names);
+    assert_int_equal(mux.n_groups, 4);
+    for (size_t g = 0; g < mux.n_groups; g++)
+        assert_int_equal(mux.group[g].n_counters, 3);
+    assert_int_equal(mux.group[0].n_events, 4);
+    assert_int_equal(mux.group[1].n_events, 4);
+    mux__run(&mux, 400, 350); /* a turn for each group; the last sees half of its turn busy */
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 400 * 4);
+    assert_true(mux__count(&mux, 2, "OpsExecuted") == 400 * 3);
+    assert_true(mux__count(&mux, 6, "OpsExecuted") == 200 * 3); /* the same event in another group */
+    assert_false(pmu_mux__lookup(&mux, 0, "OpsExecuted", &value));
+    assert_false(pmu_mux__lookup(&mux, 5, "NoSuchEvent", &value));
+    pmu_mux__free(&mux);
+
+    mux__open(&mux, 3, 1000, names);
+    mux__run(&mux, 400, 350);
+    assert_true(mux__count(&mux, 0, "SlotsRetired") == 350 * 4);
+    assert_false(pmu_mux__lookup(&mux, 4, "Port5", &value)); /* its turn never came */
+    pmu_mux__free(&mux);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -611,6 +833,10 @@ int main(void)
         cmocka_unit_test(test_stages_starve_later),
         cmocka_unit_test(test_stages_carry_what_does_not_fit),
         cmocka_unit_test(test_pmu_lookup),
+        cmocka_unit_test(test_pmu_edges),
+        cmocka_unit_test(test_multiplexing_of_a_constant_rate_is_exact),
+        cmocka_unit_test(test_multiplexing_of_phases_errs),
+        cmocka_unit_test(test_packing_of_groups),
         cmocka_unit_test(test_names),
     };
 

@@ -904,6 +904,88 @@ static void speed(void **state)
     }
 }
 
+static unsigned events_of(const struct memory_activity *a, enum memory_event event)
+{
+    return a->events >> 8 * event & 255;
+}
+
+/* What performance counters see: translations, requests for ownership, buffers, and until when. */
+static void activity_is_counted(void **state)
+{
+    const struct core core = core_of(&FACTS[4]);
+    struct memory *mem = memory_of(&core, &WITH_TLB);
+    struct memory_activity a;
+    struct mem_result res;
+
+    (void)state;
+    memory__load(mem, 1, BASE, 8, 1000, 4, &res);
+    assert_true(res.changed);
+    memory__activity(mem, 1000, &a);
+    assert_int_equal(events_of(&a, MEMORY_LOAD_WALK), 1);
+    assert_int_equal(events_of(&a, MEMORY_LOAD_STLB_HIT), 0);
+    assert_int_equal(a.state, 0); /* the second-level TLB is asked first */
+    assert_int_equal(a.next_change, 1000 + core.stlb_hit_cyc);
+    memory__activity(mem, a.next_change, &a);
+    assert_int_equal(a.events, 0);
+    assert_int_equal(a.state, MEMORY_WALKING_LOAD);
+    memory__activity(mem, res.tlb_until, &a);
+    assert_int_equal(a.state, 0);
+    memory__activity(mem, res.l2_miss_at, &a);
+    assert_int_equal(a.reads, 1);
+    assert_int_equal(a.requests.all, 0); /* the L3 is asked first */
+    memory__activity(mem, res.ready - 1, &a);
+    assert_int_equal(a.reads + a.requests.all, 2);
+    memory__activity(mem, res.ready + 1000, &a);
+    assert_int_equal(a.reads + a.requests.all, 0);
+    assert_true(a.next_change == UINT64_MAX);
+
+    memory__translate_store(mem, BASE + 8 * PAGE, 8, 5000);
+    memory__store(mem, 1, BASE + 8 * PAGE, 8, false, 6000, &res);
+    memory__activity(mem, 6000, &a);
+    assert_int_equal(events_of(&a, MEMORY_STORE_WALK), 1);
+    assert_int_equal(events_of(&a, MEMORY_RFO), 1);
+    assert_int_equal(events_of(&a, MEMORY_RFO_L2_HIT), 0);
+    memory__activity(mem, res.ready - 1, &a);
+    assert_int_equal(a.state, MEMORY_RFO_OFFCORE);
+
+    memory__fetch(mem, BASE + 64 * PAGE, 8000, &res);
+    memory__activity(mem, 8000 + core.stlb_hit_cyc, &a);
+    assert_int_equal(events_of(&a, MEMORY_CODE_WALK), 1);
+    assert_int_equal(a.state, MEMORY_WALKING_CODE);
+    memory__free(mem);
+}
+
+/* One more miss than there are buffers waits for one; the next hit of the second-level TLB is counted as
+ * such. */
+static void full_buffers_are_counted(void **state)
+{
+    const struct core core = core_of(&FACTS[4]);
+    struct memory *mem = memory_of(&core, &PLAIN);
+    struct memory_activity a;
+    struct mem_result res;
+
+    (void)state;
+    for (unsigned k = 0; k <= core.lfb_entries; k++)
+        memory__load(mem, 1, BASE + (uint64_t)k * PAGE, 8, 1000, 4, &res);
+    memory__activity(mem, 1000, &a);
+    assert_int_equal(a.lfb_waits, 1);
+    assert_int_equal(a.state, MEMORY_LFB_FULL);
+    memory__activity(mem, res.ready, &a);
+    assert_int_equal(a.lfb_waits, 0);
+    assert_int_equal(a.state & MEMORY_LFB_FULL, 0);
+    memory__free(mem);
+
+    mem = memory_of(&core, &WITH_TLB);
+    for (unsigned k = 0; k < 2 * core.dtlb.entries; k++)
+        memory__load(mem, 1, BASE + (uint64_t)k * PAGE, 8, 1000 + 1000 * k, 4, &res);
+    memory__activity(mem, 1000000, &a);
+    memory__load(mem, 1, BASE, 8, 1000000, 4, &res);
+    memory__activity(mem, 1000000, &a);
+    assert_int_equal(events_of(&a, MEMORY_LOAD_STLB_HIT), 1);
+    assert_int_equal(events_of(&a, MEMORY_LOAD_WALK), 0);
+    memory__free(mem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -936,6 +1018,8 @@ int main(void)
         cmocka_unit_test(outstanding_requests),
         cmocka_unit_test(waiting_loads_do_not_block_fetches),
         cmocka_unit_test(perfect_memory_always_hits),
+        cmocka_unit_test(activity_is_counted),
+        cmocka_unit_test(full_buffers_are_counted),
         cmocka_unit_test(impossible_cores_are_refused),
         cmocka_unit_test(any_mixture_is_sane_and_repeats),
         cmocka_unit_test(speed),

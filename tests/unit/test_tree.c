@@ -370,6 +370,7 @@ static void test_builtin_is_table_2(void **state)
     struct metrics *metrics = metrics__builtin("topdown-generic", &st);
     struct profile_tree tree;
     char sentence[200], next[300];
+    size_t n_counted = 0;
 
     (void)state;
     if (!metrics)
@@ -377,14 +378,19 @@ static void test_builtin_is_table_2(void **state)
     assert_int_equal(metrics__evaluate(metrics, "topdown-counters", "simulated counters", counts__lookup,
                                        counts, &tree, &st),
                      0);
-    assert_int_equal(tree.n_nodes, sizeof expected / sizeof expected[0]);
+    /* Of the nodes below the paper's, the paper's events count none. */
     for (size_t i = 0; i < tree.n_nodes; i++) {
-        assert_string_equal(tree.node[i].path, expected[i].path);
-        if (fabs(tree.node[i].value - expected[i].value) > 1e-9)
-            fail_msg("%s is %g", expected[i].path, tree.node[i].value);
-        if (tree.node[i].flagged != expected[i].flagged)
-            fail_msg("%s flagged wrongly", expected[i].path);
+        if (isnan(tree.node[i].value))
+            continue;
+        assert_true(n_counted < sizeof expected / sizeof expected[0]);
+        assert_string_equal(tree.node[i].path, expected[n_counted].path);
+        if (fabs(tree.node[i].value - expected[n_counted].value) > 1e-9)
+            fail_msg("%s is %g", tree.node[i].path, tree.node[i].value);
+        if (tree.node[i].flagged != expected[n_counted].flagged)
+            fail_msg("%s flagged wrongly", tree.node[i].path);
+        n_counted++;
     }
+    assert_int_equal(n_counted, sizeof expected / sizeof expected[0]);
     assert_int_equal(tree__verdict(&tree, "multiply", sentence, sizeof sentence, next, sizeof next), 1);
     assert_string_equal(sentence,
                         "Backend Bound 45 %: Memory Bound 52 % of clocks, mostly L3 Bound (30 % of clocks), "
