@@ -33,9 +33,14 @@
     {                                                                                                        \
         .key = k, MEMBER(m), .type = PARAM_UNROLL, .unit = "", .min = 1, .max = 16, .rule = r                \
     }
+#define REPLACEMENT(k, m, r)                                                                                 \
+    {                                                                                                        \
+        .key = k, MEMBER(m), .type = PARAM_REPLACEMENT, .unit = "", .rule = r                                \
+    }
 #define CACHE(k, m)                                                                                          \
     BYTES(k "_size", m.size_bytes, 1024, 1 << 30, "12.1"), COUNT(k "_ways", m.ways, "ways", 1, 64, "12.1"),  \
-        COUNT(k "_lat_cyc", m.lat_cyc, "cyc", 1, 1000, "12.1")
+        COUNT(k "_lat_cyc", m.lat_cyc, "cyc", 1, 1000, "12.1"),                                              \
+        REPLACEMENT(k "_replacement", m.replacement, "ME-2")
 #define TLB(k, m)                                                                                            \
     COUNT(k "_entries", m.entries, "entries", 1, 65536, "12.3"),                                             \
         COUNT(k "_ways", m.ways, "ways", 1, 64, "12.3")
@@ -114,6 +119,7 @@ static const struct param table[] = {
     COUNT("ittage_tables", ittage_tables, "tables", 1, 16, "BP-9"),
     COUNT("ittage_log2", ittage_log2, "log2", 4, 20, "BP-9"),
     COUNT("ittage_history_max", ittage_history_max, "branches", 1, 1000, "BP-9"),
+    BOOL("wrong_path", wrong_path, "WP-6"),
 
     DOUBLE("freq_ghz", freq_ghz, "GHz", 0.1, 10, "12.1"),
     CACHE("l1i", l1i),
@@ -138,6 +144,7 @@ static const struct param table[] = {
     BOOL("prefetch_l1_ip", prefetch_l1_ip, "ME-8"),
     BOOL("prefetch_l2_adjacent", prefetch_l2_adjacent, "ME-9"),
     BOOL("prefetch_l2_streamer", prefetch_l2_streamer, "ME-9"),
+    BOOL("prefetch_next_page", prefetch_next_page, "ME-8"),
 };
 
 /* The first key of each part of a printed description. */
@@ -294,6 +301,20 @@ static int set_bool(bool *dst, const struct param *param, const char *text, cons
     return status__fail(st, "%s: %s takes yes or no, not \"%s\"", place, param->key, text);
 }
 
+static const char *const replacements[] = {
+    [REPLACEMENT_PLRU] = "plru", [REPLACEMENT_QLRU] = "qlru", [REPLACEMENT_LRU] = "lru"};
+
+static int set_replacement(uint32_t *dst, const struct param *param, const char *text, const char *place,
+                           struct status *st)
+{
+    for (uint32_t i = 0; i < sizeof(replacements) / sizeof(replacements[0]); i++)
+        if (strcmp(text, replacements[i]) == 0) {
+            *dst = i;
+            return 0;
+        }
+    return status__fail(st, "%s: %s takes plru, qlru or lru, not \"%s\"", place, param->key, text);
+}
+
 /* "1-4:8 5:6": bodies of 1 to 4 uops are repeated 8 times, of 5 uops 6 times; the others once. */
 static int set_unroll(uint8_t *dst, const struct param *param, const char *text, const char *place,
                       struct status *st)
@@ -340,6 +361,8 @@ int params__set(struct core *core, const struct param *param, const char *text, 
         return set_bool(dst, param, text, place, st);
     case PARAM_UNROLL:
         return set_unroll(dst, param, text, place, st);
+    case PARAM_REPLACEMENT:
+        return set_replacement(dst, param, text, place, st);
     case PARAM_COUNT:
     case PARAM_BYTES:
     case PARAM_DOUBLE:
@@ -402,6 +425,9 @@ const char *params__format(const struct core *core, const struct param *param, c
         break;
     case PARAM_UNROLL:
         format_unroll(src, buf);
+        break;
+    case PARAM_REPLACEMENT:
+        strcpy(buf, replacements[*(const uint32_t *)src]);
         break;
     }
     return buf;
