@@ -57,7 +57,7 @@ static const struct param table[] = {
     COUNT("lcp_stall_cyc", lcp_stall_cyc, "cyc", 0, 64, "FE-13"),
     COUNT("iq_entries", iq_entries, "insns", 2, 64, "FE-7"),
     COUNT("decoders", decoders, "decoders", 1, 8, "DE-1"),
-    COUNT("dsb_width", dsb_width, "uops", 1, 16, "DSB-10"),
+    COUNT("dsb_width", dsb_width, "uops", 2, 16, "DSB-10"),
     COUNT("dsb_sets", dsb_sets, "sets", 1, 4096, "DSB-16"),
     COUNT("dsb_ways", dsb_ways, "ways", 1, 64, "DSB-16"),
     COUNT("dsb_line_uops", dsb_line_uops, "uops", 1, 16, "DSB-1"),

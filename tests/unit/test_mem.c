@@ -41,10 +41,10 @@ static struct core core_of(const struct facts *f)
 
     snprintf(core.name, sizeof core.name, "%s", f->name);
     core.freq_ghz = f->ghz;
-    core.l1i = (struct cache_geometry){32 * KIB, 8, 4};
-    core.l1d = (struct cache_geometry){32 * KIB, 8, 4};
-    core.l2 = (struct cache_geometry){256 * KIB, f->l2_ways, f->l2_lat};
-    core.l3 = (struct cache_geometry){f->l3_bytes, f->l3_ways, f->l3_lat};
+    core.l1i = (struct cache_geometry){32 * KIB, 8, 4, REPLACEMENT_PLRU};
+    core.l1d = (struct cache_geometry){32 * KIB, 8, 4, REPLACEMENT_PLRU};
+    core.l2 = (struct cache_geometry){256 * KIB, f->l2_ways, f->l2_lat, REPLACEMENT_PLRU};
+    core.l3 = (struct cache_geometry){f->l3_bytes, f->l3_ways, f->l3_lat, REPLACEMENT_QLRU};
     core.l3_inclusive = true;
     core.dram_lat_ns = f->dram_ns;
     core.dram_bandwidth_gbs = f->dram_gbs;
@@ -529,8 +529,8 @@ static void victim_l3_adds_capacity(void **state)
 {
     (void)state;
     struct core core = core_of(&FACTS[4]);
-    core.l2 = (struct cache_geometry){1 * MIB, 16, 14};
-    core.l3 = (struct cache_geometry){11 * 128 * KIB, 11, 75};
+    core.l2 = (struct cache_geometry){1 * MIB, 16, 14, REPLACEMENT_PLRU};
+    core.l3 = (struct cache_geometry){11 * 128 * KIB, 11, 75, REPLACEMENT_QLRU};
     core.l3_inclusive = false;
     struct memory *mem = memory_of(&core, &PLAIN);
     double lat = chase(mem, 7 * 256 * KIB);
