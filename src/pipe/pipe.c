@@ -65,6 +65,7 @@ static void init(struct pipe *p)
     p->uop_head = p->uop_tail = 1; /* 0 in a value: ready long ago */
     p->store_head = p->store_tail = p->store_retired = p->store_unknown = 1;
     p->p4_blocked_at = -1;
+    p->split_at = -1;
     p->recovery_site = REPORT_NO_SITE;
     p->prf_int_free = (int32_t)p->core->prf_int - 26;
     p->prf_vec_free = (int32_t)p->core->prf_vec - 26;

@@ -278,6 +278,15 @@ static unsigned bank_conflict(const struct pipe *p)
     return x->seq < y->seq ? 1u << 3 : 1u << 2;
 }
 
+/* EX-12: a load across lines goes through its port twice. */
+static void repeat_split(struct pipe *p, const struct duop *u, unsigned port)
+{
+    if (u->t->kind != UOP_LOAD || !u->access || u->access->addr % 64 + u->access->size_bytes <= 64)
+        return;
+    p->split_ports = (p->split_at == p->now + 1 ? p->split_ports : 0) | 1u << port;
+    p->split_at = p->now + 1;
+}
+
 static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slot)
 {
     struct duop *u = &p->uop[slot];
@@ -295,6 +304,8 @@ static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slo
         trace__of(p, u)->dispatched_at = p->now;
     if (p->core->slow_256bit_memory && port == 4 && u->t->flags & UOP_WIDE256)
         p->p4_blocked_at = p->now + 1;
+    if (p->memory)
+        repeat_split(p, u, port);
     execute__dispatch(p, u);
 }
 
@@ -324,6 +335,8 @@ void schedule__step(struct pipe *p)
     unsigned skip = p->core->slow_256bit_memory ? busy_256(p) : 0;
     if (p->memory && p->core->bank_conflicts)
         skip |= bank_conflict(p);
+    if (p->split_at == p->now)
+        skip |= p->split_ports;
     if (p->ready_words[DIVIDER] && dispatch_divider(p))
         skip |= 1;
     for (unsigned m = p->ready_ports & ((1u << MAX_PORTS) - 1) & ~skip; m; m &= m - 1) {

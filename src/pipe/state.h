@@ -354,6 +354,8 @@ struct pipe {
     uint64_t wheel_used[WHEEL_WORDS];
     int64_t divider_free_at;
     int64_t p4_blocked_at;
+    int64_t split_at;     /* the cycle in which split_ports repeat a load for its second line (EX-12) */
+    uint32_t split_ports; /* bit = port */
     uint32_t n_held;
     uint32_t fences_in_flight;
 

@@ -233,6 +233,9 @@ static void test_impossible_values(void **state)
     expect_set_fails("btb_entries=3000", "btb_entries", "power of two");
     expect_set_fails("iq_entries=5", "iq_entries", "predecode_width");
     expect_set_fails("dsb_width=1", "dsb_width", "2 to 16");
+    expect_set_fails("issue_width=1", "issue_width", "2 to 8");
+    expect_set_fails("elim_slots_gpr=12", "elim_slots_gpr", "0 to 8");
+    expect_set_fails("rsb_entries=96", "rsb_entries", "1 to 64");
     expect_set_fails("dsb_ways=2", "dsb_ways", "dsb_lines_per_window");
     expect_set_fails("dsb_sets=33", "dsb_sets", "use 32 or 64");
     expect_set_fails("tage_history_max=2", "tage_history_max", "tage_history_min");
