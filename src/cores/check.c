@@ -91,9 +91,9 @@ static int check_front_end(const struct core *core, const char *origin, struct s
     if (!is_power_of_two(core->dsb_sets))
         return status__fail(st, "%s: dsb_sets = %u is no power of two; use %u or %u", origin, core->dsb_sets,
                             power_below(core->dsb_sets), 2 * power_below(core->dsb_sets));
-    /* FE-7 (with the instruction that DE-8 keeps back), DSB-1, CY-1: with less the stage could never move. */
-    if (check_at_least(core->iq_entries, "iq_entries", core->predecode_width + 1, "predecode_width + 1",
-                       origin, st) ||
+    /* FE-7, DSB-1, CY-1: with less the stage could never move. */
+    if (check_at_least(core->iq_entries, "iq_entries", core->predecode_width, "predecode_width", origin,
+                       st) ||
         check_at_least(core->dsb_ways, "dsb_ways", core->dsb_lines_per_window, "dsb_lines_per_window", origin,
                        st) ||
         check_at_least(core->idq_entries, "idq_entries", core->dsb_width, "dsb_width", origin, st) ||

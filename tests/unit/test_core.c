@@ -231,7 +231,7 @@ static void test_impossible_values(void **state)
     expect_set_fails("dtlb_ways=5", "dtlb_entries", "use 40 or 80 entries");
     expect_set_fails("stlb_entries=6", "stlb_entries", "use 12 or 24 entries");
     expect_set_fails("btb_entries=3000", "btb_entries", "power of two");
-    expect_set_fails("iq_entries=5", "iq_entries", "predecode_width");
+    expect_set_fails("iq_entries=4", "iq_entries", "predecode_width");
     expect_set_fails("dsb_width=1", "dsb_width", "2 to 16");
     expect_set_fails("issue_width=1", "issue_width", "2 to 8");
     expect_set_fails("elim_slots_gpr=12", "elim_slots_gpr", "0 to 8");
