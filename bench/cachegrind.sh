@@ -28,11 +28,12 @@ for pair in wrong_path=no prefetch_l1_next=no prefetch_l1_ip=no prefetch_l2_adja
     rob_entries=16 rs_entries=16 load_buffer=4 store_buffer=4; do
     model+=(--set "$pair")
 done
-caches=(--cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=8388608,16,64 --cachegrind-out-file=/dev/null)
+caches=(--cache-sim=yes "--I1=32768,8,64" "--D1=32768,8,64" "--LL=8388608,16,64" --cachegrind-out-file=/dev/null)
 
 # What valgrind adds to the program's environment makes the dynamic linker run other code; memory that malloc maps and
 # unmaps comes back at other addresses.
-steady=(MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000)
+steady=(MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000
+    "ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0") # the last if fathom is built with it
 mapfile -t added < <(valgrind -q --tool=none /usr/bin/env | grep -E '^(LD_|GLIBC)')
 
 ours() {

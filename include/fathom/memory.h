@@ -25,7 +25,7 @@ struct mem_result {
     uint8_t level;       /* enum mem_level: where the data was (MEM_LFB: merged with an earlier miss) */
     uint8_t split;       /* 1 line split, 2 page split */
     uint8_t lfb_full;    /* the request waited for a fill buffer */
-    uint8_t reserved;
+    uint8_t sent;        /* loads: requests went to the memory controller, prefetches and walks included */
 };
 
 /* Switches that are not part of a core. */

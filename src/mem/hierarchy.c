@@ -110,6 +110,7 @@ static void dram__read(struct memory *mem, uint64_t t, struct fill *f)
     f->l3_miss_at = t + mem->l3_lat;
     f->ready = uncore__read(mem->uncore, f->l3_miss_at + at, mem->now + at) - at;
     f->level = MEM_DRAM;
+    mem->sent = true;
     if (mem->shared)
         outstanding__add(mem->outstanding, f->l3_miss_at, f->ready, mem->now);
 }

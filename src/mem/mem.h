@@ -51,6 +51,7 @@ struct memory {
     bool no_data_miss, no_icache_miss, no_dtlb, no_itlb;
     bool l1_next, l1_ip, l2_adjacent, l2_streamer, next_page;
     bool l3_inclusive;
+    bool sent;         /* a request went to the controller since the latest load */
     uint32_t base_lat; /* L1D */
     uint32_t l2_lat, l3_lat;
     uint32_t stlb_hit_cyc, split_load_cyc, split_page_cyc;

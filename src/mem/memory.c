@@ -310,6 +310,8 @@ void memory__load(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size,
     else
         load__slow(mem, addr, size, now, l1_lat, res);
     load__train(mem, ip, addr, line, now);
+    res->sent = mem->sent;
+    mem->sent = false;
 }
 
 /* A non-temporal store fills a write-combining buffer, one of the fill buffers (ME-4); the line goes
