@@ -12,10 +12,18 @@ struct status;
 
 enum { CORE_LSD_SIZES = 64 }; /* body sizes (laminated uops) with an entry in lsd_unroll */
 
+/* Which entry of a full set goes. All three take any number of ways. */
+enum replacement {
+    REPLACEMENT_PLRU, /* a tree of bits that point away from what was used last */
+    REPLACEMENT_QLRU, /* 2-bit ages: new lines get 1, hits 0, or 1 from an old age; 3 goes */
+    REPLACEMENT_LRU,  /* the least recently used */
+};
+
 struct cache_geometry {
     uint32_t size_bytes;
     uint32_t ways;
-    uint32_t lat_cyc; /* load-to-use, core cycles (PIPELINE.md 12.1) */
+    uint32_t lat_cyc;     /* load-to-use, core cycles (PIPELINE.md 12.1) */
+    uint32_t replacement; /* enum replacement, ME-2 */
 };
 
 struct tlb_geometry {
@@ -86,6 +94,7 @@ struct core {
     uint32_t tage_tables, tage_log2, tage_history_min, tage_history_max;
     uint32_t loop_predictor_entries;
     uint32_t ittage_tables, ittage_log2, ittage_history_max;
+    bool wrong_path; /* WP-6: code behind a misprediction is fetched and executed until the branch resolves */
 
     /* memory */
     double freq_ghz;
@@ -102,7 +111,7 @@ struct core {
     uint32_t store_forward_cyc;              /* EX-13: data ready to forwarded value */
     uint32_t store_forward_blocked_cyc;      /* EX-22 */
     uint32_t alias_4k_cyc;                   /* EX-23 */
-    bool prefetch_l1_next, prefetch_l1_ip, prefetch_l2_adjacent, prefetch_l2_streamer;
+    bool prefetch_l1_next, prefetch_l1_ip, prefetch_l2_adjacent, prefetch_l2_streamer, prefetch_next_page;
 };
 
 /*

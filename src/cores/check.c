@@ -9,29 +9,49 @@ static bool is_power_of_two(uint32_t n)
     return n && (n & (n - 1)) == 0;
 }
 
+/* The largest power of two that is not above `n`, which is not 0. */
+static uint32_t power_below(uint32_t n)
+{
+    uint32_t power = 1;
+
+    while (power <= n / 2)
+        power *= 2;
+    return power;
+}
+
 static int check_cache(const struct cache_geometry *cache, const char *key, bool indexed_by_bits,
                        const char *origin, struct status *st)
 {
     uint32_t way_bytes = cache->ways * LINE_BYTES;
 
     if (cache->size_bytes % way_bytes)
-        return status__fail(st, "%s: %s_size = %u B is no multiple of %s_ways = %u ways of %d-byte lines",
-                            origin, key, cache->size_bytes, key, cache->ways, LINE_BYTES);
+        return status__fail(
+            st,
+            "%s: %s_size = %u B is no multiple of %s_ways = %u ways of %d-byte lines; %u B or "
+            "%u B would be",
+            origin, key, cache->size_bytes, key, cache->ways, LINE_BYTES,
+            cache->size_bytes / way_bytes * way_bytes, (cache->size_bytes / way_bytes + 1) * way_bytes);
     if (indexed_by_bits && !is_power_of_two(cache->size_bytes / way_bytes))
         return status__fail(st,
-                            "%s: %s_size = %u B with %s_ways = %u gives %u sets, which is no power of two",
-                            origin, key, cache->size_bytes, key, cache->ways, cache->size_bytes / way_bytes);
+                            "%s: %s_size = %u B with %s_ways = %u gives %u sets, which is no power of two; "
+                            "only the L3 may have any number: use %u B, or %u B",
+                            origin, key, cache->size_bytes, key, cache->ways, cache->size_bytes / way_bytes,
+                            power_below(cache->size_bytes / way_bytes) * way_bytes,
+                            2 * power_below(cache->size_bytes / way_bytes) * way_bytes);
     return 0;
 }
 
 /* Tables of entries in sets: TLBs and the BTB. */
 static int check_sets(uint32_t entries, uint32_t ways, const char *key, const char *origin, struct status *st)
 {
-    if (entries % ways || !is_power_of_two(entries / ways))
+    if (entries % ways || !is_power_of_two(entries / ways)) {
+        uint32_t sets = entries < ways ? 1 : power_below(entries / ways);
+
         return status__fail(st,
                             "%s: %s_entries = %u with %s_ways = %u gives no whole number of sets that is a "
-                            "power of two",
-                            origin, key, entries, key, ways);
+                            "power of two; use %u or %u entries",
+                            origin, key, entries, key, ways, sets * ways, 2 * sets * ways);
+    }
     return 0;
 }
 
@@ -69,7 +89,8 @@ static int check_memory(const struct core *core, const char *origin, struct stat
 static int check_front_end(const struct core *core, const char *origin, struct status *st)
 {
     if (!is_power_of_two(core->dsb_sets))
-        return status__fail(st, "%s: dsb_sets = %u is no power of two", origin, core->dsb_sets);
+        return status__fail(st, "%s: dsb_sets = %u is no power of two; use %u or %u", origin, core->dsb_sets,
+                            power_below(core->dsb_sets), 2 * power_below(core->dsb_sets));
     /* FE-7, DSB-1, CY-1: with less the stage could never move. */
     if (check_at_least(core->iq_entries, "iq_entries", core->predecode_width, "predecode_width", origin,
                        st) ||

@@ -33,9 +33,14 @@
     {                                                                                                        \
         .key = k, MEMBER(m), .type = PARAM_UNROLL, .unit = "", .min = 1, .max = 16, .rule = r                \
     }
+#define REPLACEMENT(k, m, r)                                                                                 \
+    {                                                                                                        \
+        .key = k, MEMBER(m), .type = PARAM_REPLACEMENT, .unit = "", .rule = r                                \
+    }
 #define CACHE(k, m)                                                                                          \
     BYTES(k "_size", m.size_bytes, 1024, 1 << 30, "12.1"), COUNT(k "_ways", m.ways, "ways", 1, 64, "12.1"),  \
-        COUNT(k "_lat_cyc", m.lat_cyc, "cyc", 1, 1000, "12.1")
+        COUNT(k "_lat_cyc", m.lat_cyc, "cyc", 1, 1000, "12.1"),                                              \
+        REPLACEMENT(k "_replacement", m.replacement, "ME-2")
 #define TLB(k, m)                                                                                            \
     COUNT(k "_entries", m.entries, "entries", 1, 65536, "12.3"),                                             \
         COUNT(k "_ways", m.ways, "ways", 1, 64, "12.3")
@@ -52,7 +57,7 @@ static const struct param table[] = {
     COUNT("lcp_stall_cyc", lcp_stall_cyc, "cyc", 0, 64, "FE-13"),
     COUNT("iq_entries", iq_entries, "insns", 2, 64, "FE-7"),
     COUNT("decoders", decoders, "decoders", 1, 8, "DE-1"),
-    COUNT("dsb_width", dsb_width, "uops", 1, 16, "DSB-10"),
+    COUNT("dsb_width", dsb_width, "uops", 2, 16, "DSB-10"),
     COUNT("dsb_sets", dsb_sets, "sets", 1, 4096, "DSB-16"),
     COUNT("dsb_ways", dsb_ways, "ways", 1, 64, "DSB-16"),
     COUNT("dsb_line_uops", dsb_line_uops, "uops", 1, 16, "DSB-1"),
@@ -69,7 +74,7 @@ static const struct param table[] = {
     BOOL("fuse_on_last_decoder", fuse_on_last_decoder, "DE-8"),
     BOOL("pop5c_ends_group", pop5c_ends_group, "DE-6"),
 
-    COUNT("issue_width", issue_width, "uops", 1, 8, "0.3"),
+    COUNT("issue_width", issue_width, "uops", 2, 8, "0.3"),
     COUNT("retire_width", retire_width, "uops", 1, 8, "RT-2"),
     COUNT("rob_entries", rob_entries, "uops", 16, 512, "RT-1"),
     COUNT("rs_entries", rs_entries, "uops", 16, 512, "EX-1"),
@@ -78,9 +83,9 @@ static const struct param table[] = {
     COUNT("load_matrix", load_matrix, "entries", 1, 512, "UFS-RT-4"),
     COUNT("prf_int", prf_int, "registers", 64, 8192, "RT-7"),
     COUNT("prf_vec", prf_vec, "registers", 64, 8192, "RT-7"),
-    COUNT("elim_slots_gpr", elim_slots_gpr, "slots", 0, 64, "RN-9"),
-    COUNT("elim_slots_vec", elim_slots_vec, "slots", 0, 64, "RN-9"),
-    COUNT("elim_history", elim_history, "cyc", 1, 8, "RN-11"),
+    COUNT("elim_slots_gpr", elim_slots_gpr, "slots", 0, 8, "RN-9"),
+    COUNT("elim_slots_vec", elim_slots_vec, "slots", 0, 8, "RN-9"),
+    COUNT("elim_history", elim_history, "cyc", 1, 4, "RN-11"),
     BOOL("elim_gpr_all_aliases", elim_gpr_all_aliases, "RN-10"),
     BOOL("elim_movzx_high_encoding", elim_movzx_high_encoding, "RN-8"),
 
@@ -103,18 +108,19 @@ static const struct param table[] = {
     COUNT("baclear_cyc", baclear_cyc, "cyc", 0, 100, "BP-5"),
     COUNT("btb_entries", btb_entries, "entries", 1, 1 << 20, "11.2"),
     COUNT("btb_ways", btb_ways, "ways", 1, 64, "11.2"),
-    COUNT("btb_fast_entries", btb_fast_entries, "entries", 1, 1 << 20, "FE-20"),
-    COUNT("rsb_entries", rsb_entries, "entries", 1, 1024, "BP-8"),
+    COUNT("btb_fast_entries", btb_fast_entries, "entries", 1, 65536, "FE-20"),
+    COUNT("rsb_entries", rsb_entries, "entries", 1, 64, "BP-8"),
     BOOL("rsb_underflow_indirect", rsb_underflow_indirect, "BP-8"),
     COUNT("bimodal_log2", bimodal_log2, "log2", 4, 24, "BP-9"),
     COUNT("tage_tables", tage_tables, "tables", 1, 16, "BP-9"),
     COUNT("tage_log2", tage_log2, "log2", 4, 20, "BP-9"),
-    COUNT("tage_history_min", tage_history_min, "branches", 1, 1000, "BP-9"),
-    COUNT("tage_history_max", tage_history_max, "branches", 1, 1000, "BP-9"),
+    COUNT("tage_history_min", tage_history_min, "branches", 1, 640, "BP-9"),
+    COUNT("tage_history_max", tage_history_max, "branches", 1, 640, "BP-9"),
     COUNT("loop_predictor_entries", loop_predictor_entries, "entries", 0, 4096, "BP-9"),
-    COUNT("ittage_tables", ittage_tables, "tables", 1, 16, "BP-9"),
+    COUNT("ittage_tables", ittage_tables, "tables", 1, 8, "BP-9"),
     COUNT("ittage_log2", ittage_log2, "log2", 4, 20, "BP-9"),
-    COUNT("ittage_history_max", ittage_history_max, "branches", 1, 1000, "BP-9"),
+    COUNT("ittage_history_max", ittage_history_max, "branches", 4, 640, "BP-9"),
+    BOOL("wrong_path", wrong_path, "WP-6"),
 
     DOUBLE("freq_ghz", freq_ghz, "GHz", 0.1, 10, "12.1"),
     CACHE("l1i", l1i),
@@ -139,6 +145,7 @@ static const struct param table[] = {
     BOOL("prefetch_l1_ip", prefetch_l1_ip, "ME-8"),
     BOOL("prefetch_l2_adjacent", prefetch_l2_adjacent, "ME-9"),
     BOOL("prefetch_l2_streamer", prefetch_l2_streamer, "ME-9"),
+    BOOL("prefetch_next_page", prefetch_next_page, "ME-8"),
 };
 
 /* The first key of each part of a printed description. */
@@ -295,6 +302,20 @@ static int set_bool(bool *dst, const struct param *param, const char *text, cons
     return status__fail(st, "%s: %s takes yes or no, not \"%s\"", place, param->key, text);
 }
 
+static const char *const replacements[] = {
+    [REPLACEMENT_PLRU] = "plru", [REPLACEMENT_QLRU] = "qlru", [REPLACEMENT_LRU] = "lru"};
+
+static int set_replacement(uint32_t *dst, const struct param *param, const char *text, const char *place,
+                           struct status *st)
+{
+    for (uint32_t i = 0; i < sizeof(replacements) / sizeof(replacements[0]); i++)
+        if (strcmp(text, replacements[i]) == 0) {
+            *dst = i;
+            return 0;
+        }
+    return status__fail(st, "%s: %s takes plru, qlru or lru, not \"%s\"", place, param->key, text);
+}
+
 /* "1-4:8 5:6": bodies of 1 to 4 uops are repeated 8 times, of 5 uops 6 times; the others once. */
 static int set_unroll(uint8_t *dst, const struct param *param, const char *text, const char *place,
                       struct status *st)
@@ -341,6 +362,8 @@ int params__set(struct core *core, const struct param *param, const char *text, 
         return set_bool(dst, param, text, place, st);
     case PARAM_UNROLL:
         return set_unroll(dst, param, text, place, st);
+    case PARAM_REPLACEMENT:
+        return set_replacement(dst, param, text, place, st);
     case PARAM_COUNT:
     case PARAM_BYTES:
     case PARAM_DOUBLE:
@@ -403,6 +426,9 @@ const char *params__format(const struct core *core, const struct param *param, c
         break;
     case PARAM_UNROLL:
         format_unroll(src, buf);
+        break;
+    case PARAM_REPLACEMENT:
+        strcpy(buf, replacements[*(const uint32_t *)src]);
         break;
     }
     return buf;

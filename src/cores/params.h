@@ -10,7 +10,15 @@
 
 struct status;
 
-enum param_type { PARAM_TEXT, PARAM_COUNT, PARAM_BYTES, PARAM_DOUBLE, PARAM_BOOL, PARAM_UNROLL };
+enum param_type {
+    PARAM_TEXT,
+    PARAM_COUNT,
+    PARAM_BYTES,
+    PARAM_DOUBLE,
+    PARAM_BOOL,
+    PARAM_UNROLL,
+    PARAM_REPLACEMENT
+};
 
 struct param {
     const char *key;

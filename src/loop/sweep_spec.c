@@ -90,7 +90,7 @@ static int name_axis(struct parser *p, const char *name, size_t n, struct sweep_
                  like ? "; did you mean \"" : "", like ? like : "", like ? "\"?" : "");
         return fail_at(p, name, what, name, n);
     }
-    if (param->type == PARAM_TEXT || param->type == PARAM_UNROLL)
+    if (param->type == PARAM_TEXT || param->type == PARAM_UNROLL || param->type == PARAM_REPLACEMENT)
         return fail_at(p, name, "takes no single number and cannot be swept", name, n);
     if (why_inert(param, p->model))
         return fail_at(p, name, why_inert(param, p->model), name, n);

@@ -217,7 +217,7 @@ static enum prefetch_outcome l2__prefetch(struct memory *mem, uint64_t line, uin
             return PREFETCH_REFUSED;
         uint32_t slot = pool__take(&mem->sq, t, &start);
         l3__access(mem, line, start, REQ_PREFETCH, &f);
-        mem->sq.free_at[slot] = start + mem->l3_lat; /* no data come back to the core */
+        mem->sq.free_at[slot] = start + (mem->l3_lat - mem->l2_lat) / 2; /* no data come back: half the way */
     }
     ++mem->counts.prefetches;
     return PREFETCH_ISSUED;
@@ -245,12 +245,11 @@ static void l2__adjacent(struct memory *mem, uint64_t line, uint64_t t)
         l2__prefetch(mem, line ^ 64, t);
 }
 
-static void l2__stream(struct memory *mem, uint64_t line, uint64_t t)
+static void l2__stream(struct memory *mem, struct stream *s, uint64_t line, uint64_t t)
 {
-    struct stream *s = stream__train(&mem->streams, line);
     uint64_t wanted;
 
-    for (unsigned n = 0; s != NULL && n < STREAM_PER_ACCESS && stream__peek(s, line, &wanted);) {
+    for (unsigned n = 0; n < STREAM_PER_ACCESS && stream__peek(s, line, &wanted);) {
         enum prefetch_outcome outcome = l2__prefetch(mem, wanted, t);
         if (outcome == PREFETCH_REFUSED)
             break;
@@ -262,12 +261,31 @@ static void l2__stream(struct memory *mem, uint64_t line, uint64_t t)
     }
 }
 
-void l2__train(struct memory *mem, uint64_t line, uint64_t t, const struct fill *f)
+/* A stream of data comes near the end of its page: the next one is translated, its first line fetched. */
+static void l2__next_page(struct memory *mem, struct stream *s, uint64_t line, uint64_t t)
 {
+    uint64_t first, not_counted = 0;
+
+    if (!stream__leaves_page(s, line, &first))
+        return;
+    if (!mem->no_dtlb)
+        t = tlb__translate(mem, &mem->dtlb, first >> PAGE_SHIFT, t, &not_counted);
+    mem->last_dpage = NO_KEY;
+    l2__prefetch(mem, first, t);
+}
+
+void l2__train(struct memory *mem, uint64_t line, uint64_t t, enum request why, const struct fill *f)
+{
+    struct stream *s = NULL;
+
     if (f->l2_miss_at != 0)
         l2__adjacent(mem, line, t);
-    if (mem->l2_streamer)
-        l2__stream(mem, line, t);
+    if (mem->l2_streamer || mem->next_page)
+        s = stream__train(&mem->streams, line);
+    if (s != NULL && mem->l2_streamer)
+        l2__stream(mem, s, line, t);
+    if (s != NULL && mem->next_page && why != REQ_CODE)
+        l2__next_page(mem, s, line, t);
 }
 
 static void l1d__miss(struct memory *mem, uint64_t line, uint64_t t, enum request why, struct fill *f)
@@ -291,7 +309,7 @@ static void l1d__miss(struct memory *mem, uint64_t line, uint64_t t, enum reques
     mem->last_line = NO_KEY;
     l1d__evicted(mem, evicted, t);
     if (why != REQ_WALK)
-        l2__train(mem, line, start, f);
+        l2__train(mem, line, start, why, f);
 }
 
 /* Merged with a miss on its way: known to have missed what that one missed (ME-4). */
@@ -326,7 +344,8 @@ void l1d__access(struct memory *mem, uint64_t line, uint64_t t, enum request why
     tags__touch(&mem->l1d, line, pos);
     if (why == REQ_RFO)
         mem->l1d.word[pos] |= TAG_DIRTY;
-    mem->last_line = (mem->l1d.word[pos] & TAG_PENDING) == 0 ? line : NO_KEY;
+    bool repeats = (mem->l1d.word[pos] & TAG_PENDING) == 0 && tags__touch_repeats(&mem->l1d);
+    mem->last_line = repeats ? line : NO_KEY;
 }
 
 void l1d__prefetch(struct memory *mem, uint64_t line, uint64_t t)

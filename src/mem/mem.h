@@ -23,7 +23,7 @@
 #include "mem/tags.h"
 #include "mem/uncore.h"
 
-enum { WC_LINES = 8, WALK_LEVELS = 4, CODE_PAGES = 4096 };
+enum { WC_LINES = 8, WALK_LEVELS = 4, CODE_PAGES = 4096, PAGE_SHIFT = 12 };
 
 #define NO_KEY UINT64_MAX
 
@@ -56,7 +56,7 @@ struct memory {
     uint64_t last_line, last_dpage;
     uint64_t last_fetch, last_ipage;
     bool no_data_miss, no_icache_miss, no_dtlb, no_itlb;
-    bool l1_next, l1_ip, l2_adjacent, l2_streamer;
+    bool l1_next, l1_ip, l2_adjacent, l2_streamer, next_page;
     bool l3_inclusive;
     uint32_t base_lat; /* L1D */
     uint32_t l2_lat, l3_lat;
@@ -95,7 +95,7 @@ void l1d__access(struct memory *mem, uint64_t line, uint64_t t, enum request why
 void l2__access(struct memory *mem, uint64_t line, uint64_t t, enum request why, struct fill *f);
 /* Lets the L2 prefetchers see that request. To be called after the line is in the L1: a prefetch may
  * push any line out of an inclusive L3, and then out of the L1. */
-void l2__train(struct memory *mem, uint64_t line, uint64_t t, const struct fill *f);
+void l2__train(struct memory *mem, uint64_t line, uint64_t t, enum request why, const struct fill *f);
 /* Prefetch into L1D if the line is missing and there are buffers. */
 void l1d__prefetch(struct memory *mem, uint64_t line, uint64_t t);
 /* Takes the line out of the L1I; true if it was there. */

@@ -9,11 +9,15 @@
 #include "fathom/status.h"
 #include "mem/mem.h"
 
-enum { PAGE_SHIFT = 12 };
-
 /* ME-3: the widths of a core are peaks; this share of them is sustained. */
 #define L2_SUSTAINED 0.625
 #define L3_SUSTAINED 0.5
+
+/* Nothing is published on the replacement of TLBs; a tree needs a power of two to be even. */
+static uint32_t stlb__replacement(const struct core *core)
+{
+    return (core->stlb.ways & (core->stlb.ways - 1)) == 0 ? REPLACEMENT_PLRU : REPLACEMENT_QLRU;
+}
 
 static int caches__init(struct memory *mem, const struct core *core, struct status *st)
 {
@@ -21,24 +25,25 @@ static int caches__init(struct memory *mem, const struct core *core, struct stat
         struct tags *tags;
         uint64_t n;
         uint32_t ways;
-        bool hashed;
+        uint32_t replacement;
         const char *name;
     } table[] = {
-        {&mem->l1i, core->l1i.size_bytes / 64, core->l1i.ways, false, "l1i"},
-        {&mem->l1d, core->l1d.size_bytes / 64, core->l1d.ways, false, "l1d"},
-        {&mem->l2, core->l2.size_bytes / 64, core->l2.ways, false, "l2"},
-        {&mem->itlb, core->itlb.entries, core->itlb.ways, false, "itlb"},
-        {&mem->dtlb, core->dtlb.entries, core->dtlb.ways, false, "dtlb"},
-        {&mem->stlb, core->stlb.entries, core->stlb.ways, false, "stlb"},
-        {&mem->upper[0], 32, 4, false, "2 MiB paging-structure cache"},
-        {&mem->upper[1], 8, 4, false, "1 GiB paging-structure cache"},
-        {&mem->upper[2], 4, 4, false, "512 GiB paging-structure cache"},
+        {&mem->l1i, core->l1i.size_bytes / 64, core->l1i.ways, core->l1i.replacement, "l1i"},
+        {&mem->l1d, core->l1d.size_bytes / 64, core->l1d.ways, core->l1d.replacement, "l1d"},
+        {&mem->l2, core->l2.size_bytes / 64, core->l2.ways, core->l2.replacement, "l2"},
+        {&mem->itlb, core->itlb.entries, core->itlb.ways, REPLACEMENT_PLRU, "itlb"},
+        {&mem->dtlb, core->dtlb.entries, core->dtlb.ways, REPLACEMENT_PLRU, "dtlb"},
+        {&mem->stlb, core->stlb.entries, core->stlb.ways, stlb__replacement(core), "stlb"},
+        {&mem->upper[0], 32, 4, REPLACEMENT_PLRU, "2 MiB paging-structure cache"},
+        {&mem->upper[1], 8, 4, REPLACEMENT_PLRU, "1 GiB paging-structure cache"},
+        {&mem->upper[2], 4, 4, REPLACEMENT_PLRU, "512 GiB paging-structure cache"},
     };
 
     for (size_t k = 0; k < sizeof table / sizeof *table; ++k) {
         char what[96];
         snprintf(what, sizeof what, "core %s: %s", core->name, table[k].name);
-        if (tags__init(table[k].tags, table[k].n, table[k].ways, table[k].hashed, what, st) != 0)
+        if (tags__init(table[k].tags, table[k].n, table[k].ways, false,
+                       (enum replacement)table[k].replacement, what, st) != 0)
             return -1;
     }
     mem->l1d_start = calloc(core->l1d.size_bytes / 64, sizeof *mem->l1d_start);
@@ -134,6 +139,7 @@ struct memory *memory__new(const struct core *core, const struct memory_options 
     mem->l1_ip = core->prefetch_l1_ip && !opt->no_prefetch && !mem->no_data_miss;
     mem->l2_adjacent = core->prefetch_l2_adjacent && !opt->no_prefetch;
     mem->l2_streamer = core->prefetch_l2_streamer && !opt->no_prefetch;
+    mem->next_page = core->prefetch_next_page && !opt->no_prefetch && !mem->no_data_miss;
     mem->l3_inclusive = core->l3_inclusive;
     if (uncore__join(mem, core, opt, st) != 0 || caches__init(mem, core, st) != 0 ||
         pools__init(mem, core, st) != 0 || latencies__init(mem, core, st) != 0)
@@ -397,7 +403,8 @@ void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size
             result__merge(res, &half);
         }
     }
-    mem->last_dpage = last_dpage;
+    if (mem->last_dpage == addr >> PAGE_SHIFT) /* nothing else was translated meanwhile */
+        mem->last_dpage = last_dpage;
     res->split = (uint8_t)split;
     res->code = code;
     if (split != 0) /* EX-12: two commit cycles; a page split costs as much as for a load */
@@ -432,7 +439,7 @@ static void fetch__miss(struct memory *mem, uint64_t line, uint64_t t, struct me
         mem->evicted_code.line[mem->evicted_code.n++ % EVICTED_CODE] = evicted & ~(uint64_t)TAG_FLAGS;
     *code_page__word(mem, line) |= code_page__bit(line);
     mem->last_fetch = NO_KEY;
-    l2__train(mem, line, t, &f);
+    l2__train(mem, line, t, REQ_CODE, &f);
 }
 
 void memory__fetch(struct memory *mem, uint64_t addr, uint64_t now, struct mem_result *res)
@@ -461,7 +468,8 @@ void memory__fetch(struct memory *mem, uint64_t addr, uint64_t now, struct mem_r
     }
     tags__settle(&mem->l1i, pos, now);
     tags__touch(&mem->l1i, line, pos);
-    mem->last_fetch = (mem->l1i.word[pos] & TAG_PENDING) == 0 ? line : NO_KEY;
+    bool repeats = (mem->l1i.word[pos] & TAG_PENDING) == 0 && tags__touch_repeats(&mem->l1i);
+    mem->last_fetch = repeats ? line : NO_KEY;
 }
 
 const struct evicted_code *memory__evicted_code(const struct memory *mem)

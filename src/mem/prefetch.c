@@ -42,6 +42,9 @@ static bool stream__step(struct stream *s, int line)
 
     if (step == 0)
         return s->confidence >= STREAM_CONFIDENT;
+    if (s->confidence >= STREAM_CONFIDENT && step * s->direction > STREAM_STEP_MAX &&
+        step * s->direction <= STREAM_AHEAD_MAX)
+        return false; /* an L1 prefetch inside what the stream covers: neither a step of it nor its end */
     s->last = (int8_t)line;
     if (step > STREAM_STEP_MAX || step < -STREAM_STEP_MAX) {
         s->confidence = 0;
@@ -52,6 +55,7 @@ static bool stream__step(struct stream *s, int line)
         s->direction = direction;
         s->confidence = 1;
         s->next = (int8_t)line;
+        s->left = false;
     } else if (s->confidence < STREAM_CONFIDENT) {
         ++s->confidence;
     }
@@ -77,4 +81,16 @@ bool stream__peek(const struct stream *s, uint64_t line, uint64_t *wanted)
 
     *wanted = (line >> 12 << 12) | ((uint64_t)(unsigned)(s->next % PAGE_LINES) << 6);
     return s->next >= 0 && s->next < PAGE_LINES && (s->next - at) * s->direction <= STREAM_AHEAD_MAX;
+}
+
+bool stream__leaves_page(struct stream *s, uint64_t line, uint64_t *first)
+{
+    int at = (int)((line >> 6) % PAGE_LINES);
+    int left = s->direction > 0 ? PAGE_LINES - 1 - at : at;
+
+    if (s->left || left >= NEXT_PAGE_LINES)
+        return false;
+    s->left = true;
+    *first = s->direction > 0 ? line + (uint64_t)(left + 1) * 64 : line - (uint64_t)(left + 1) * 64;
+    return true;
 }

@@ -18,6 +18,7 @@ enum {
     STREAM_STEP_MAX = 8,  /* lines; a longer jump is no stream */
     STREAM_AHEAD_MAX = 20,
     STREAM_PER_ACCESS = 2,
+    NEXT_PAGE_LINES = 8, /* this near the boundary the next page is prefetched */
 };
 
 /* L1: stride of each load instruction, by its low address bits (no tags: loads may share). */
@@ -42,6 +43,7 @@ struct stream_table {
         int8_t last, next; /* line in page: last access, next prefetch */
         int8_t direction;  /* +1, -1, 0: unknown */
         uint8_t confidence;
+        bool left; /* its next page has been asked for */
     } stream[STREAMS];
     uint64_t clock;
     uint8_t hint[STREAM_HINTS]; /* where a page was last found */
@@ -90,6 +92,9 @@ struct stream *stream__train(struct stream_table *t, uint64_t line);
 /* The next line of the page of `line` that stream `s` wants; false if it is far enough ahead. The
  * caller steps over it with stream__advance once it is asked for or known to be there. */
 bool stream__peek(const struct stream *s, uint64_t line, uint64_t *wanted);
+
+/* True once for a stream that has come near the boundary of its page: *first is the line beyond. */
+bool stream__leaves_page(struct stream *s, uint64_t line, uint64_t *first);
 
 static inline void stream__advance(struct stream *s)
 {

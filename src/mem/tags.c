@@ -6,23 +6,39 @@
 
 #include "fathom/status.h"
 
-enum { QLRU_INSERT_AGE = 1, QLRU_OLDEST = 3 };
+enum { QLRU_INSERT_AGE = 1, QLRU_OLDEST = 3, QLRU_AGES = 32 /* in a word */ };
 
-static bool is_power_of_two(uint32_t n)
+/* Ways of the full tree: the next power of two. */
+static uint32_t tree__leaves(const struct tags *t)
 {
-    return n != 0 && (n & (n - 1)) == 0;
+    uint32_t leaves = 1;
+
+    while (leaves < t->ways)
+        leaves *= 2;
+    return leaves;
 }
 
-/* Node 1 is the root, node k has children 2k and 2k+1; a node's bit points to the half to evict. */
+/* Leftmost leaf below `node`. */
+static uint32_t tree__first_leaf(uint32_t node, uint32_t leaves)
+{
+    while (node < leaves)
+        node *= 2;
+    return node - leaves;
+}
+
+/* Node 1 is the root, node k has children 2k and 2k+1; a node's bit points to the half to evict. A half
+ * without ways is never pointed to. */
 static void tree__init(struct tags *t)
 {
+    uint32_t leaves = tree__leaves(t);
+
     for (uint32_t way = 0; way < t->ways; ++way) {
         uint64_t path = 0;
         uint64_t away = 0;
-        for (uint32_t node = way + t->ways; node > 1; node /= 2) {
+        for (uint32_t node = way + leaves; node > 1; node /= 2) {
             uint64_t bit = (uint64_t)1 << (node / 2);
             path |= bit;
-            if ((node & 1U) == 0)
+            if ((node & 1U) == 0 && tree__first_leaf(node + 1, leaves) < t->ways)
                 away |= bit;
         }
         t->tree_keep[way] = ~path;
@@ -30,12 +46,12 @@ static void tree__init(struct tags *t)
     }
 }
 
-int tags__init(struct tags *t, uint64_t n_entries, uint32_t ways, bool hashed, const char *what,
-               struct status *st)
+int tags__init(struct tags *t, uint64_t n_entries, uint32_t ways, bool hashed, enum replacement replacement,
+               const char *what, struct status *st)
 {
-    *t = (struct tags){.ways = ways, .hashed = hashed, .tree = is_power_of_two(ways)};
-    if (ways == 0 || ways > (t->tree ? TAG_WAYS_MAX : TAG_QLRU_WAYS_MAX))
-        return status__fail(st, "%s: %u ways cannot be modelled; use 1 to 32, or 64", what, ways);
+    *t = (struct tags){.ways = ways, .hashed = hashed, .replacement = replacement};
+    if (ways == 0 || ways > TAG_WAYS_MAX)
+        return status__fail(st, "%s: %u ways cannot be modelled; use 1 to %d", what, ways, TAG_WAYS_MAX);
     if (n_entries == 0 || n_entries % ways != 0 || n_entries / ways > (1U << 26))
         return status__fail(st,
                             "%s: %llu entries are no whole number of sets of %u ways; change size or ways",
@@ -46,12 +62,14 @@ int tags__init(struct tags *t, uint64_t n_entries, uint32_t ways, bool hashed, c
         t->odd /= 2;
         ++t->low_bits;
     }
-    if (t->tree)
+    if (replacement == REPLACEMENT_PLRU)
         tree__init(t);
     t->word = calloc(n_entries, sizeof *t->word);
     t->ready = calloc(n_entries, sizeof *t->ready);
-    t->policy = calloc(t->sets, sizeof *t->policy);
-    if (t->word == NULL || t->ready == NULL || t->policy == NULL) {
+    t->policy = calloc((size_t)t->sets * (ways > QLRU_AGES ? 2 : 1), sizeof *t->policy);
+    t->used = replacement == REPLACEMENT_LRU ? calloc(n_entries, sizeof *t->used) : NULL;
+    if (t->word == NULL || t->ready == NULL || t->policy == NULL ||
+        (replacement == REPLACEMENT_LRU && t->used == NULL)) {
         tags__fini(t);
         return status__fail(st, "%s: no memory for %llu entries; use a smaller one", what,
                             (unsigned long long)n_entries);
@@ -64,17 +82,26 @@ void tags__fini(struct tags *t)
     free(t->word);
     free(t->ready);
     free(t->policy);
+    free(t->used);
     *t = (struct tags){0};
+}
+
+static uint64_t *qlru__word(const struct tags *t, uint32_t set, uint32_t way)
+{
+    return &t->policy[(way / QLRU_AGES) * t->sets + set];
 }
 
 static unsigned qlru__age(const struct tags *t, uint32_t set, uint32_t way)
 {
-    return (unsigned)(t->policy[set] >> (2 * way)) & 3U;
+    return (unsigned)(*qlru__word(t, set, way) >> (2 * (way % QLRU_AGES))) & 3U;
 }
 
 static void qlru__set_age(struct tags *t, uint32_t set, uint32_t way, unsigned age)
 {
-    t->policy[set] = (t->policy[set] & ~((uint64_t)3 << (2 * way))) | ((uint64_t)age << (2 * way));
+    uint64_t *word = qlru__word(t, set, way);
+    uint32_t shift = 2 * (way % QLRU_AGES);
+
+    *word = (*word & ~((uint64_t)3 << shift)) | ((uint64_t)age << shift);
 }
 
 /* A hit makes old entries young (3, 2 -> 1) and young ones youngest. */
@@ -105,11 +132,22 @@ static uint32_t qlru__victim(struct tags *t, uint32_t set)
 
 static uint32_t tree__victim(const struct tags *t, uint32_t set)
 {
-    uint32_t node = 1;
+    uint32_t leaves = tree__leaves(t), node = 1;
 
-    while (node < t->ways)
+    while (node < leaves)
         node = 2 * node + ((t->policy[set] >> node) & 1U);
-    return node - t->ways;
+    return node - leaves;
+}
+
+static uint32_t lru__victim(const struct tags *t, uint32_t set)
+{
+    const uint64_t *used = t->used + (uint64_t)set * t->ways;
+    uint32_t victim = 0;
+
+    for (uint32_t way = 1; way < t->ways; ++way)
+        if (used[way] < used[victim])
+            victim = way;
+    return victim;
 }
 
 static uint32_t tags__victim(struct tags *t, uint32_t set)
@@ -119,7 +157,9 @@ static uint32_t tags__victim(struct tags *t, uint32_t set)
     for (uint32_t way = 0; way < t->ways; ++way)
         if ((word[way] & TAG_VALID) == 0)
             return way;
-    return t->tree ? tree__victim(t, set) : qlru__victim(t, set);
+    if (t->replacement == REPLACEMENT_LRU)
+        return lru__victim(t, set);
+    return t->replacement == REPLACEMENT_PLRU ? tree__victim(t, set) : qlru__victim(t, set);
 }
 
 int64_t tags__insert(struct tags *t, uint64_t key, unsigned flags, uint64_t ready, uint64_t *evicted)
@@ -132,10 +172,10 @@ int64_t tags__insert(struct tags *t, uint64_t key, unsigned flags, uint64_t read
     *evicted = (t->word[pos] & TAG_VALID) != 0 ? t->word[pos] : 0;
     t->word[pos] = key | flags | TAG_VALID;
     t->ready[pos] = ready;
-    if (t->tree)
-        tags__touch(t, key, pos);
-    else
+    if (t->replacement == REPLACEMENT_QLRU)
         qlru__set_age(t, set, way, QLRU_INSERT_AGE);
+    else
+        tags__touch(t, key, pos);
     return pos;
 }
 

@@ -11,9 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fathom/core.h"
+
 struct status;
 
-enum { TAG_WAYS_MAX = 64, TAG_QLRU_WAYS_MAX = 32 };
+enum { TAG_WAYS_MAX = 64 };
 
 enum tag_flag {
     TAG_VALID = 1,
@@ -27,20 +29,23 @@ enum tag_flag {
 struct tags {
     uint64_t *word;   /* key | flags, sets x ways */
     uint64_t *ready;  /* fill time of a pending entry */
-    uint64_t *policy; /* replacement state of a set: tree bits, or 2-bit ages (QLRU) */
+    uint64_t *policy; /* replacement state of a set: tree bits, or ages of 2 bits, those of ways from 32 on
+                         behind all others */
+    uint64_t *used;   /* LRU: clock at the latest use of an entry */
+    uint64_t clock;
     uint32_t sets, ways;
     uint32_t low_bits; /* sets = odd << low_bits */
     uint32_t odd;
-    bool hashed;                      /* upper key bits are folded into the set number (L3 slices) */
-    bool tree;                        /* tree-PLRU, else QLRU */
+    bool hashed; /* upper key bits are folded into the set number (L3 slices) */
+    enum replacement replacement;
     uint64_t tree_keep[TAG_WAYS_MAX]; /* tree-PLRU: a touched way rewrites the bits on its path */
     uint64_t tree_set[TAG_WAYS_MAX];
 };
 
-/* `n_entries` must be a multiple of `ways`; any number of sets is allowed. `what` names the array in
- * the message of a failure. */
-int tags__init(struct tags *t, uint64_t n_entries, uint32_t ways, bool hashed, const char *what,
-               struct status *st);
+/* `n_entries` must be a multiple of `ways` (1 to TAG_WAYS_MAX); any number of sets is allowed. `what`
+ * names the array in the message of a failure. */
+int tags__init(struct tags *t, uint64_t n_entries, uint32_t ways, bool hashed, enum replacement replacement,
+               const char *what, struct status *st);
 void tags__fini(struct tags *t);
 /* Memory that it takes, besides struct tags. */
 static inline uint64_t tags__bytes(uint64_t n_entries, uint32_t ways)
@@ -80,10 +85,18 @@ static inline void tags__touch(struct tags *t, uint64_t key, int64_t pos)
     uint32_t set = tags__set(t, key);
     uint32_t way = (uint32_t)pos - set * t->ways;
 
-    if (t->tree)
+    if (t->replacement == REPLACEMENT_PLRU)
         t->policy[set] = (t->policy[set] & t->tree_keep[way]) | t->tree_set[way];
+    else if (t->replacement == REPLACEMENT_LRU)
+        t->used[pos] = ++t->clock;
     else
         tags__touch_qlru(t, set, way);
+}
+
+/* Whether touching the entry that was touched last would change nothing. */
+static inline bool tags__touch_repeats(const struct tags *t)
+{
+    return t->replacement != REPLACEMENT_QLRU;
 }
 
 /* Fill time of the entry if it is still on its way at `now`, else 0. */

@@ -21,7 +21,8 @@ static int uncore__init(struct uncore *uncore, const struct core *core, struct s
     char what[96];
 
     snprintf(what, sizeof what, "core %s: l3", core->name);
-    if (tags__init(&uncore->l3, core->l3.size_bytes / 64, core->l3.ways, true, what, st) != 0)
+    if (tags__init(&uncore->l3, core->l3.size_bytes / 64, core->l3.ways, true,
+                   (enum replacement)core->l3.replacement, what, st) != 0)
         return -1;
     if (core->mem_queue_entries == 0 || core->mem_queue_entries > POOL_MAX)
         return status__fail(st, "core %s: mem_queue_entries is %u; the memory model takes 1 to %d",

@@ -132,7 +132,11 @@ void execute__drop_stores(struct pipe *p, uint64_t first)
 
 /* --- memory disambiguation, EX-20 --------------------------------------------------------------- */
 
-enum { DISAMBIGUATION_SURE = 15 };
+enum {
+    DISAMBIGUATION_SURE = 15,
+    DRAIN_CYC =
+        4, /* from the end of a locked access: retirement, commit, the next one wakes and dispatches */
+};
 
 static uint8_t *confidence(struct pipe *p, const struct duop *load)
 {
@@ -181,11 +185,14 @@ void execute__learn(struct pipe *p, const struct duop *load)
 
 static void load_done(struct pipe *p, struct duop *u, int64_t ready)
 {
-    u->base = ready - LOAD_LATENCY;
+    /* EX-24: latency and throughput of a locked instruction are those from one to the next; what draining
+     * takes longer than forwarding is part of them */
+    int64_t drain = u->flags & DUOP_DRAINS ? DRAIN_CYC : 0;
+    u->base = ready - LOAD_LATENCY - drain;
     u->flags |= DUOP_KNOWN;
     u->done_at = max_cycle(p->now + 2, ready);
     if (u->tp_cyc)
-        u->done_at = max_cycle(u->done_at, p->now + u->tp_cyc);
+        u->done_at = max_cycle(u->done_at, p->now + u->tp_cyc - drain);
     schedule__wake(p, u);
 }
 
@@ -258,7 +265,7 @@ static int64_t read_memory(struct pipe *p, struct duop *u)
     if (r.lfb_full) /* the request itself takes the level's latency */
         u->lfb_until = (int64_t)r.ready - p->level_cyc[u->waits_for];
     note_load(p, (int64_t)r.ready, &r);
-    if (r.changed || r.tlb_until || r.level != MEM_L1)
+    if (r.changed) /* perhaps by a prefetch that a hit has set off */
         p->mem_change_at = p->now;
     return (int64_t)r.ready;
 }
@@ -361,7 +368,7 @@ bool execute__retire_store(struct pipe *p, struct store_entry *s)
     }
     if (p->memory && s->flushes)
         memory__flush_line(p->memory, s->addr, (uint64_t)p->now);
-    s->commit_at = max_cycle(owned, p->last_commit + 1);
+    s->commit_at = max_cycle(owned, p->last_commit + (s->split ? 2 : 1)); /* EX-12: each line its cycle */
     p->last_commit = s->commit_at;
     if (s->waiting)
         wake_loads(p, s);

@@ -35,6 +35,8 @@ static const struct step *correct_step(struct pipe *p, struct step_buffer *buf, 
 static struct site *wrong_site(struct pipe *p)
 {
     struct site *last = p->wrong_last;
+    if (!p->core->wrong_path)
+        return NULL;
     if (last && last->next && last->next->addr == p->wrong_pc)
         return last->next;
     struct site *site = p->wrong_pc ? code__find(p->source->code, p->wrong_pc) : NULL;

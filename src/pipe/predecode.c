@@ -85,6 +85,18 @@ static bool next_block(struct pipe *p)
     return true;
 }
 
+/* FE-7. In a queue as short as the predecoder is wide, what waits alone for a partner (DE-8) would wait for
+ * ever. */
+static bool has_room(struct pipe *p)
+{
+    uint32_t used = predecode__iq_used(p);
+
+    if (used + p->core->predecode_width <= p->core->iq_entries)
+        return true;
+    return used == 1 && p->core->iq_entries > 1 &&
+           pipe__fetched(p, p->iq[p->iq_head % IQ_RING])->insn->fuses_with;
+}
+
 void predecode__step(struct pipe *p)
 {
     const uint32_t width = p->core->predecode_width;
@@ -95,7 +107,7 @@ void predecode__step(struct pipe *p)
             return;
         }
     } else {
-        if (predecode__iq_used(p) + width > p->core->iq_entries) /* FE-7 */
+        if (!has_room(p))
             return;
         if (!p->pre_active && !next_block(p))
             return;
@@ -109,7 +121,9 @@ void predecode__step(struct pipe *p)
         p->pre_extra = p->pre_active = false;
         return;
     }
+    uint32_t room = p->core->iq_entries - predecode__iq_used(p);
     uint32_t n = p->pre_count < width ? p->pre_count : width;
+    n = n < room ? n : room;
     for (uint32_t k = 0; k < n; k++) {
         pipe__fetched(p, p->pre_first)->predecoded_at = p->now;
         p->iq[p->iq_tail++ % IQ_RING] = p->pre_first++;

@@ -286,6 +286,17 @@ static unsigned bank_conflict(const struct pipe *p)
     return x->seq < y->seq ? 1u << 3 : 1u << 2;
 }
 
+/* EX-12, EX-23: a load across lines, or that met a store at its page offset, goes through its port again. */
+static void occupy_twice(struct pipe *p, const struct duop *u, unsigned port)
+{
+    if (u->t->kind != UOP_LOAD || !u->access)
+        return;
+    if (u->l1_cause != STALL_BE_L1_ALIAS && u->access->addr % 64 + u->access->size_bytes <= 64)
+        return;
+    p->twice_ports = (p->twice_at == p->now ? p->twice_ports : 0) | 1u << port;
+    p->twice_at = p->now;
+}
+
 static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slot)
 {
     struct duop *u = &p->uop[slot];
@@ -305,10 +316,8 @@ static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slo
     if (p->core->slow_256bit_memory && port == 4 && u->t->flags & UOP_WIDE256)
         p->p4_blocked_at = p->now + 1;
     execute__dispatch(p, u);
-    if (u->l1_cause == STALL_BE_L1_SPLIT || u->l1_cause == STALL_BE_L1_ALIAS) {
-        p->twice_ports = (p->twice_at == p->now ? p->twice_ports : 0) | 1u << port;
-        p->twice_at = p->now;
-    }
+    if (p->memory)
+        occupy_twice(p, u, port);
 }
 
 /* EX-14: the divider competes with the head of port 0. Returns true if it dispatched. */

@@ -222,14 +222,22 @@ static void test_impossible_values(void **state)
     (void)state;
     expect_set_fails("l1d_size=33000", "l1d_size", "multiple");
     expect_set_fails("l2_ways=7", "l2_size", "l2_ways");
-    expect_set_fails("l2_size=96 KiB", "l2_size", "power of two");
+    expect_set_fails("l2_size=96 KiB", "l2_size", "use 65536 B, or 131072 B");
+    expect_set_fails("l3_size=5000", "l3_size", "4096 B or 5120 B");
+    expect_set_fails("l1d_replacement=fifo", "l1d_replacement", "plru, qlru or lru");
+    expect_set_fails("wrong_path=maybe", "wrong_path", "yes or no");
     expect_set_fails("l2_lat=50", "l2_lat_cyc", "l3_lat_cyc");
     expect_set_fails("dram_lat=5", "dram_lat_ns", "distance");
-    expect_set_fails("dtlb_ways=5", "dtlb_entries", "dtlb_ways");
+    expect_set_fails("dtlb_ways=5", "dtlb_entries", "use 40 or 80 entries");
+    expect_set_fails("stlb_entries=6", "stlb_entries", "use 12 or 24 entries");
     expect_set_fails("btb_entries=3000", "btb_entries", "power of two");
     expect_set_fails("iq_entries=4", "iq_entries", "predecode_width");
+    expect_set_fails("dsb_width=1", "dsb_width", "2 to 16");
+    expect_set_fails("issue_width=1", "issue_width", "2 to 8");
+    expect_set_fails("elim_slots_gpr=12", "elim_slots_gpr", "0 to 8");
+    expect_set_fails("rsb_entries=96", "rsb_entries", "1 to 64");
     expect_set_fails("dsb_ways=2", "dsb_ways", "dsb_lines_per_window");
-    expect_set_fails("dsb_sets=33", "dsb_sets", "power of two");
+    expect_set_fails("dsb_sets=33", "dsb_sets", "use 32 or 64");
     expect_set_fails("tage_history_max=2", "tage_history_max", "tage_history_min");
     expect_set_fails("btb_fast=8192", "btb_fast_entries", "btb_entries");
 }
