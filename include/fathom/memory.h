@@ -81,8 +81,9 @@ uint64_t memory__next_change(const struct memory *mem, uint64_t now);
 
 /*
  * What performance counters see of the memory system, besides the results of the requests themselves.
- * Events are counts of one byte each, packed: byte MEMORY_RFO of `events` are the RFOs. States hold in a cycle
- * or not. Translations of loads, stores and code come in pairs: found in the second-level TLB, or walked.
+ * Events are counts of one byte each, packed: byte MEMORY_RFO of `events` are the RFOs. States hold in a
+ * cycle or not. Translations of loads, stores and code come in pairs: found in the second-level TLB, or
+ * walked.
  */
 enum memory_event {
     MEMORY_LOAD_STLB_HIT,
@@ -104,12 +105,12 @@ enum memory_state {
     MEMORY_RFO_OFFCORE = 32, /* an RFO that missed L2 is under way */
 };
 struct memory_activity {
-    uint64_t events;      /* since the previous call */
-    uint64_t next_change; /* of the other fields; UINT64_MAX: never */
+    uint64_t events;                       /* since the previous call */
+    uint64_t next_change;                  /* of the other fields; UINT64_MAX: never */
     uint32_t outstanding, outstanding_own; /* memory__outstanding, memory__outstanding_own */
-    uint32_t reads;       /* data reads beyond L2 under way, prefetches and page walks included */
-    uint8_t state;        /* enum memory_state */
-    uint8_t lfb_waits;    /* since the previous call: demands that found no free fill buffer */
+    uint32_t reads;    /* data reads beyond L2 under way, prefetches and page walks included */
+    uint8_t state;     /* enum memory_state */
+    uint8_t lfb_waits; /* since the previous call: demands that found no free fill buffer */
 };
 void memory__activity(struct memory *mem, uint64_t now, struct memory_activity *activity);
 

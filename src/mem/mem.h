@@ -80,7 +80,7 @@ struct memory {
     uint64_t events;                 /* enum memory_event, packed */
     bool changed;                    /* since the last memory__activity */
     uint8_t lfb_waits;
-    uint8_t translating;             /* MEMORY_LOAD_STLB_HIT, _STORE_ or _CODE_ */
+    uint8_t translating; /* MEMORY_LOAD_STLB_HIT, _STORE_ or _CODE_ */
     struct busy busy[BUSY_STATES];
     uint64_t wc_line[WC_LINES]; /* lines of non-temporal stores in write-combining buffers */
     uint32_t wc_next;
