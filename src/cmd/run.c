@@ -32,6 +32,8 @@ static const char usage_text[] =
     "  -a, --all                 every tree node and stack component, not only what matters\n"
     "  -l, --level N             the tree down to level N only\n"
     "      --compare             the exact tree beside the one derived from simulated counters\n"
+    "      --stages              CPI stacks of rename, execution and retirement side by side (a few % "
+    "slower)\n"
     "      --metrics FILE        evaluate a metric file in perf's JSON schema on the simulated counters too\n"
     "      --ideal LIST          what would be gained without: any of l1 l2 l3 memory tlb branch icache\n"
     "                            frontend ports window, alone and together\n"
@@ -51,7 +53,16 @@ static const char usage_text[] =
     "Exit status: the program's; 125 if fathom itself fails, 126 or 127 if the program cannot be run or\n"
     "is not found, 128 + N if signal N ended it.\n";
 
-enum { OPT_SET = 256, OPT_JSON, OPT_COMPARE, OPT_IDEAL, OPT_COMPARE_CORES, OPT_METRICS, OPT_COPIES };
+enum {
+    OPT_SET = 256,
+    OPT_JSON,
+    OPT_COMPARE,
+    OPT_IDEAL,
+    OPT_COMPARE_CORES,
+    OPT_METRICS,
+    OPT_COPIES,
+    OPT_STAGES
+};
 
 static const struct option long_options[] = {
     {"core", required_argument, NULL, 'c'},
@@ -61,6 +72,7 @@ static const struct option long_options[] = {
     {"all", no_argument, NULL, 'a'},
     {"level", required_argument, NULL, 'l'},
     {"compare", no_argument, NULL, OPT_COMPARE},
+    {"stages", no_argument, NULL, OPT_STAGES},
     {"metrics", required_argument, NULL, OPT_METRICS},
     {"ideal", required_argument, NULL, OPT_IDEAL},
     {"compare-cores", required_argument, NULL, OPT_COMPARE_CORES},
@@ -77,7 +89,7 @@ struct run_options {
     struct ideal_list ideal;
     const char *output, *json, *compare_cores, *metrics;
     uint64_t max_instructions, n_copies;
-    bool quiet, help;
+    bool stages, quiet, help;
 };
 
 static int parse(int argc, char **argv, struct run_options *o)
@@ -118,6 +130,9 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_COMPARE:
             o->text.compare = true;
             break;
+        case OPT_STAGES:
+            o->stages = true;
+            break;
         case OPT_METRICS:
             o->metrics = optarg;
             break;
@@ -145,9 +160,11 @@ static int parse(int argc, char **argv, struct run_options *o)
             return options__usage_error("run", "see the line above");
         }
     }
-    if (o->n_copies && (o->ideal.n || o->compare_cores))
+    if (o->n_copies && (o->ideal.n || o->compare_cores || o->stages))
         return options__usage_error("run", "--copies cannot be combined with %s; ask for one in each run",
-                                    o->ideal.n ? "--ideal" : "--compare-cores");
+                                    o->ideal.n  ? "--ideal"
+                                    : o->stages ? "--stages"
+                                                : "--compare-cores");
     if (optind >= argc)
         return options__usage_error("run", "which program? Give it after the options: fathom run -- ./app");
     return 0;
@@ -302,6 +319,7 @@ int cmd_run(int argc, char **argv)
     so.max_instructions = o.max_instructions;
     so.quiet = o.quiet;
     so.metrics = o.metrics;
+    so.stages = o.stages;
     so.n_copies = (unsigned)o.n_copies;
     rc = EXIT_CODE_TOOL;
     if (core_options__load(&o.core, &so.core, &st))
