@@ -109,6 +109,8 @@ enum pmu_event {
     PMU_LOADS_L2,
     PMU_LOADS_L3,
     PMU_LOADS_DRAM,
+    PMU_CLEARS_MEMORY_ORDERING,
+    PMU_CLEARS_SMC,
     PMU_EVENTS
 };
 enum { PMU_HISTOGRAM = 64 };

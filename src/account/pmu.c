@@ -62,8 +62,11 @@ static void pmu__seldom(struct pmu *pmu, const struct cycle_report *r)
 {
     if (r->mispredicts)
         pmu__some(pmu, PMU_BR_MISPRED_RETIRED, r->mispredicts, r->cycles);
-    if (r->clears)
+    if (r->clears) {
         pmu__some(pmu, PMU_MACHINE_CLEARS, r->clears, r->cycles);
+        pmu__some(pmu, PMU_CLEARS_MEMORY_ORDERING, r->flush_kind == FLUSH_MEMORY_ORDERING, r->cycles);
+        pmu__some(pmu, PMU_CLEARS_SMC, r->flush_kind == FLUSH_SELF_MODIFYING, r->cycles);
+    }
     if (r->delivered_ms)
         pmu__some(pmu, PMU_IDQ_MS_UOPS, r->delivered_ms, r->cycles);
     if (r->retired_ms)
