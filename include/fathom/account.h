@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fathom/insn.h"
 #include "fathom/report.h"
 
 struct core;
@@ -18,7 +19,8 @@ struct truth {
     uint32_t width;
     uint64_t cycles, slots;
     uint64_t retired, retired_ms;        /* slots of uops that retired */
-    uint64_t squashed, squashed_clear;   /* slots of uops that were thrown away */
+    uint64_t squashed[FLUSH_KINDS];      /* slots of uops that were thrown away */
+    uint64_t blocked[FLUSH_KINDS];       /* of `empty`: slots in which the allocator recovered */
     uint64_t in_flight;                  /* issued, neither retired nor squashed yet */
     uint64_t empty[STALL_COUNT];         /* slots by cause */
     uint64_t empty_latency[STALL_COUNT]; /* of those, in cycles without any issue (front end: latency) */
@@ -42,16 +44,29 @@ struct site_weight {
     uint64_t insns;
     uint64_t slots[PLACE_SLOTS];
 };
+struct site_slots { /* of the retired ones */
+    uint64_t ms;    /* from the microcode sequencer */
+    uint64_t pairs; /* macro-fused */
+};
 struct tip {
     struct listener listener;
     uint32_t width;
-    struct site_weight *site; /* by site id; n_sites valid */
+    struct site_weight *site;   /* by site id; n_sites valid */
+    struct site_slots *special; /* likewise */
     size_t n_sites, cap_sites;
     uint64_t cycles_tip_unplaced;
     uint64_t slots_unplaced[PLACE_SLOTS];
 };
 void tip__init(struct tip *tip, const struct core *core);
 void tip__free(struct tip *tip);
+
+/* Retired slots by what they did; the rest of them came from the microcode sequencer. */
+struct retired_work {
+    uint64_t slots[WORK_KINDS];
+};
+/* Adds what has retired at site `id`, an instruction that does `work`. Sums over all sites to the truth's
+ * retired - retired_ms, in a run of which tip has seen everything. */
+void retired_work__add(struct retired_work *sum, const struct tip *tip, uint32_t id, enum work work);
 
 /* The simulated PMU: the paper's Table 1 with counter masks, and what the deeper levels need
  * (docs/accounting.md, section 5, has each event's increment). */
@@ -102,6 +117,8 @@ enum pmu_event {
     PMU_LOADS_L1_MISS,
     PMU_LOADS_L2_MISS,
     PMU_FLUSHES,
+    PMU_CLEARS_MEMORY_ORDERING,
+    PMU_CLEARS_SMC,
     PMU_FP_SCALAR,
     PMU_FP_VECTOR,
     PMU_FP_4_FLOPS,
@@ -267,5 +284,29 @@ struct cpi_stack {
 };
 void cpi_stack__init(struct cpi_stack *stack);
 const char *cpi_stack__component_name(enum wait component);
+
+/*
+ * Stacks of three stages side by side (Eyerman, Heirman, Du Bois, Hur: multi-stage CPI stacks, 2018; there:
+ * dispatch, issue and commit). Each cycle is as many slots as the core issues uops; a stage that handles n of
+ * them gives n to Base and the rest to what held it up. Invariant, after every batch and for every stage:
+ *     sum over components of slots == width x cycles
+ */
+enum stage { STAGE_RENAME, STAGE_EXECUTE, STAGE_RETIRE, STAGES };
+enum { STAGE_PAST = 64 };
+struct stage_stacks {
+    struct listener listener; /* first member */
+    uint32_t width;
+    uint64_t cycles;
+    uint64_t slots[STAGES][WAIT_COUNT]; /* Base: of uops that retired or may still; squashed ones: Branch */
+    uint64_t carry[STAGES];             /* uops beyond the width, which count in later cycles */
+    uint8_t supply;                     /* enum wait: why rename last had too little */
+    uint8_t past[STAGE_PAST];           /* enum wait: what it lacked in the last cycles */
+    uint32_t delay_cyc[STAGES];         /* cycles a uop takes at least from rename to the stage */
+};
+void stage_stacks__init(struct stage_stacks *stacks, const struct core *core);
+/* "rename", "execute", "retire" */
+const char *stage_stacks__name(enum stage stage);
+/* Core cycles of a component. */
+double stage_stacks__cycles(const struct stage_stacks *stacks, enum stage stage, enum wait component);
 
 #endif

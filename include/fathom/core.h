@@ -77,6 +77,7 @@ struct core {
     uint32_t resteer_cyc;       /* r of BP-6 */
     uint32_t recovery_cyc;      /* RC of BP-4 */
     uint32_t machine_clear_cyc; /* BP-7, added to the refill */
+    uint32_t smc_clear_cyc;     /* ME-15, in which the allocator recovers as well */
     uint32_t baclear_cyc;       /* BP-5 */
     uint32_t btb_entries, btb_ways, btb_fast_entries;
     uint32_t rsb_entries;

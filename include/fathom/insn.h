@@ -150,6 +150,23 @@ enum insn_count {
 /* `times` (0: not counted) of `count` in a byte; fused multiply-add and dot products count twice. */
 #define INSN_COUNTED(count, times) ((uint8_t)((times) << 4 | (count)))
 
+/* What an instruction does for the program, for the account of what retired (docs/accounting.md, 2). The
+ * first that fits counts. */
+enum work {
+    WORK_NOP,
+    WORK_X87,
+    WORK_FP_SCALAR, /* floating-point arithmetic: the instructions that Intel's FP_ARITH events count */
+    WORK_FP_128,
+    WORK_FP_256,
+    WORK_VECTOR_128, /* integer arithmetic, logic and shuffles in vector registers, MMX included */
+    WORK_VECTOR_256,
+    WORK_BRANCH, /* calls and returns as well */
+    WORK_MEMORY, /* whatever else loads or stores; prefetches and flushes */
+    WORK_FUSED,  /* as a macro-fused pair; never an instruction's own */
+    WORK_OTHER,
+    WORK_KINDS
+};
+
 /* How the first register output follows from the inputs, for symbolic addresses (EX-13a). */
 enum sym_kind { SYM_FRESH, SYM_COPY, SYM_ADD };
 
@@ -192,6 +209,7 @@ struct insn {
     uint8_t counted;        /* INSN_COUNTED */
     uint8_t fp_width_bytes; /* 0, or bytes of FP data an arithmetic FP instruction works on (4, 8 scalar; 16,
                                32 packed) */
+    uint8_t work;           /* enum work */
     /* EX-13a: applies to `sym_dst` (first register output); every other register in `written` is fresh */
     uint8_t sym, sym_dst, sym_src;
     uint8_t bytes[15];

@@ -26,6 +26,7 @@ struct mem_result {
     uint8_t split;       /* 1 line split, 2 page split */
     uint8_t lfb_full;    /* the request waited for a fill buffer */
     uint8_t changed;     /* loads: memory__activity would answer anew */
+    uint8_t code;        /* stores: the line was in the L1I, and has left it (ME-15) */
 };
 
 /* Switches that are not part of a core. */
@@ -67,6 +68,14 @@ void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size
                    uint64_t now, struct mem_result *res);
 /* Instruction fetch of the 64-byte line of `addr`. */
 void memory__fetch(struct memory *mem, uint64_t addr, uint64_t now, struct mem_result *res);
+/* Log of the lines that left the L1I: the n-th one since the start is line[n % EVICTED_CODE]. Owned by the
+ * memory system; a reader that is further behind has to take all lines as gone. */
+enum { EVICTED_CODE = 64 };
+struct evicted_code {
+    uint64_t n;
+    uint64_t line[EVICTED_CODE]; /* addresses */
+};
+const struct evicted_code *memory__evicted_code(const struct memory *mem);
 /* Software prefetch, clflush: hints; never fail. */
 void memory__prefetch(struct memory *mem, uint64_t addr, uint64_t now);
 void memory__flush_line(struct memory *mem, uint64_t addr, uint64_t now);

@@ -92,6 +92,54 @@ enum wait {
     WAIT_COUNT
 };
 
+/* What a stage waited for when its uops were kept back for this reason. */
+static inline enum wait stall__wait(unsigned stall)
+{
+    if (STALL_IS_RECOVERY(stall) ||
+        (stall >= STALL_FE_RESTEER_MISPREDICT && stall <= STALL_FE_UNKNOWN_BRANCH))
+        return WAIT_BRANCH;
+    if (STALL_IS_FRONTEND(stall))
+        return stall == STALL_FE_ICACHE ? WAIT_ICACHE : stall == STALL_FE_ITLB ? WAIT_ITLB : WAIT_FRONTEND;
+    if (stall >= STALL_BE_L1 && stall <= STALL_BE_L1_FB_FULL)
+        return WAIT_L1D;
+    if (stall >= STALL_BE_STORE && stall <= STALL_BE_STORE_DTLB)
+        return WAIT_STORE;
+    if (stall >= STALL_BE_PORTS && stall <= STALL_BE_PORTS_3)
+        return WAIT_PORTS;
+    switch (stall) {
+    case STALL_BE_DTLB:
+        return WAIT_DTLB;
+    case STALL_BE_L2:
+        return WAIT_L2;
+    case STALL_BE_L3:
+        return WAIT_L3;
+    case STALL_BE_DRAM:
+    case STALL_BE_DRAM_BANDWIDTH:
+        return WAIT_DRAM;
+    case STALL_BE_DIVIDER:
+        return WAIT_DIVIDE;
+    case STALL_BE_DEPENDENCY:
+        return WAIT_DEPENDENCY;
+    default:
+        return WAIT_OTHER;
+    }
+}
+
+/* Why uops were thrown away and the allocator recovers: what the oldest surviving instruction did. */
+enum flush_kind {
+    FLUSH_NONE,
+    /* mispredicted branches */
+    FLUSH_CONDITIONAL, /* Jcc, LOOP, JRCXZ */
+    FLUSH_INDIRECT,    /* wrong target: through a register or memory, or a direct branch that was rewritten */
+    FLUSH_RETURN,
+    /* machine clears */
+    FLUSH_MEMORY_ORDERING, /* a load passed an older store it depends on (EX-20) */
+    FLUSH_SELF_MODIFYING,  /* a store to a line that was fetched as code (ME-15) */
+    FLUSH_OTHER,           /* none of them is modelled */
+    FLUSH_KINDS
+};
+#define FLUSH_IS_CLEAR(k) ((k) >= FLUSH_MEMORY_ORDERING)
+
 enum fetch_source { FETCH_NONE, FETCH_MITE, FETCH_DSB, FETCH_LSD, FETCH_MS };
 
 enum report_flag {
@@ -128,7 +176,8 @@ enum { REPORT_RETIRE_MAX = 8, REPORT_NO_SITE = 0xffffffff };
 
 /*
  * One cycle, or `cycles` identical ones (then nothing issued, executed, retired or was delivered).
- * Sites are struct site ids. Fused-domain uops unless said otherwise.
+ * Sites are struct site ids. Fused-domain uops unless said otherwise. execute_wait and retire_wait are
+ * told only where the pipeline was asked for stage_waits.
  */
 struct cycle_report {
     uint32_t cycles;     /* >= 1 */
@@ -136,28 +185,34 @@ struct cycle_report {
     uint32_t wait_site;  /* instruction the core waits for when nothing retired (TIP) */
     uint32_t retired_site[REPORT_RETIRE_MAX]; /* site of each retired fused uop; `retired` are valid */
     uint16_t squashed;                        /* issued uops thrown away in this cycle */
-    uint16_t squash_clear;                    /* of those, by machine clears */
+    uint16_t squashed_executed;               /* of those, counted in executed_fused before */
     uint8_t issued;                           /* 0..issue width */
     uint8_t retired;                          /* 0..retire width */
-    uint8_t retired_ms;                       /* of those, from the microcode sequencer */
-    uint8_t retired_insns;                    /* instructions whose last uop retired */
-    uint8_t retired_uops;                     /* unfused */
-    uint8_t executed;                         /* unfused uops dispatched */
-    uint16_t ports;                           /* ports that dispatched, bit set */
-    uint8_t delivered;                        /* laminated uops into the IDQ */
-    uint8_t delivered_ms;                     /* of those, from the MS (the rest from `source`) */
-    uint8_t source;                           /* enum fetch_source active in this cycle */
-    uint8_t stall;                            /* enum stall */
-    uint8_t resource;                         /* enum resource that closed the gate */
-    uint8_t wait;                             /* enum wait */
-    uint8_t flags;                            /* enum report_flag */
-    uint8_t mispredicts;                      /* mispredicted branches retired */
-    uint8_t branches;                         /* branches retired */
-    uint8_t clears;                           /* machine clears */
-    uint8_t loads_pending;                    /* loads dispatched and not complete (255 at most) */
-    uint8_t l1_miss_pending;                  /* of those, demand loads known to have missed L1 */
+    uint8_t retired_ms;    /* of those, bit k: retired_site[k] is from the microcode sequencer */
+    uint8_t retired_insns; /* instructions whose last uop retired */
+    uint8_t retired_uops;  /* unfused */
+    uint8_t executed;      /* unfused uops dispatched */
+    uint8_t
+        executed_fused; /* fused-domain uops whose first uop was dispatched, or issued if none needs a port */
+    uint16_t ports;     /* ports that dispatched, bit set */
+    uint8_t delivered;  /* laminated uops into the IDQ */
+    uint8_t delivered_ms; /* of those, from the MS (the rest from `source`) */
+    uint8_t source;       /* enum fetch_source active in this cycle */
+    uint8_t stall;        /* enum stall */
+    uint8_t resource;     /* enum resource that closed the gate */
+    uint8_t wait;         /* enum wait */
+    uint8_t execute_wait; /* enum wait: what the oldest uop in the scheduler waits for; WAIT_BASE: likewise */
+    uint8_t retire_wait;  /* enum wait: what the oldest uop waits for; WAIT_BASE: there is none, or it is on
+                             its way */
+    uint8_t flags;        /* enum report_flag */
+    uint8_t mispredicts;  /* mispredicted branches retired */
+    uint8_t branches;     /* branches retired */
+    uint8_t clears;       /* machine clears: 0 or 1 */
+    uint8_t loads_pending;   /* loads dispatched and not complete (255 at most) */
+    uint8_t l1_miss_pending; /* of those, demand loads known to have missed L1 */
     uint8_t l2_miss_pending;
     uint8_t l3_miss_pending;
+    uint8_t flush_kind; /* enum flush_kind of `squashed` and of slots blocked by recovery, else FLUSH_NONE */
     uint8_t mem_outstanding;  /* requests at the memory controller */
     uint8_t load_level[5];    /* retired load uops by enum mem_level */
     uint8_t retired_high;     /* sites in retired_site whose instruction ended: bit k = its last uop */

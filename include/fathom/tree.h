@@ -11,6 +11,7 @@ struct status;
 struct profile_tree;
 struct truth;
 struct core;
+struct retired_work;
 struct metrics;
 
 /*
@@ -44,9 +45,10 @@ int metrics__evaluate_each(const struct metrics *metrics, const char *tree_name,
 typedef bool (*metric_name_visitor)(void *arg, size_t metric, const char *name);
 bool metrics__each_name(const struct metrics *metrics, metric_name_visitor each, void *arg);
 
-/* The exact tree "topdown" from the slot truth, with the same node names and thresholds. */
-int tree__from_truth(const struct truth *truth, const struct core *core, struct profile_tree *tree,
-                     struct status *st);
+/* The exact tree "topdown" from the slot truth, with the same node names and thresholds. `work` divides what
+ * retired and may be NULL: then Base is a leaf. */
+int tree__from_truth(const struct truth *truth, const struct retired_work *work, const struct core *core,
+                     struct profile_tree *tree, struct status *st);
 
 /*
  * One sentence naming the deepest flagged path, and what to try. `hot_function` may be NULL.

@@ -63,17 +63,26 @@ static inline void pmu__some(struct pmu *pmu, enum pmu_event event, unsigned inc
     pmu->cycles_with[event][pmu__bin(increment)] += cycles;
 }
 
+static void pmu__clears(struct pmu *pmu, const struct cycle_report *r)
+{
+    pmu__some(pmu, PMU_MACHINE_CLEARS, r->clears, r->cycles);
+    if (r->flush_kind == FLUSH_MEMORY_ORDERING)
+        pmu__some(pmu, PMU_CLEARS_MEMORY_ORDERING, r->clears, r->cycles);
+    if (r->flush_kind == FLUSH_SELF_MODIFYING)
+        pmu__some(pmu, PMU_CLEARS_SMC, r->clears, r->cycles);
+}
+
 /* What few cycles have. */
 static void pmu__seldom(struct pmu *pmu, const struct cycle_report *r)
 {
     if (r->mispredicts)
         pmu__some(pmu, PMU_BR_MISPRED_RETIRED, r->mispredicts, r->cycles);
     if (r->clears)
-        pmu__some(pmu, PMU_MACHINE_CLEARS, r->clears, r->cycles);
+        pmu__clears(pmu, r);
     if (r->delivered_ms)
         pmu__some(pmu, PMU_IDQ_MS_UOPS, r->delivered_ms, r->cycles);
     if (r->retired_ms)
-        pmu__some(pmu, PMU_MS_SLOTS_RETIRED, r->retired_ms, r->cycles);
+        pmu__some(pmu, PMU_MS_SLOTS_RETIRED, (unsigned)__builtin_popcount(r->retired_ms), r->cycles);
     for (unsigned level = 1; level < 5; level++)
         if (r->load_level[level])
             pmu__some(pmu, (enum pmu_event)(PMU_LOADS_L1 + level), r->load_level[level], r->cycles);

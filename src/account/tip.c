@@ -41,6 +41,7 @@ static void tip__grow(struct tip *tip, uint32_t id)
 {
     size_t cap = tip->cap_sites ? tip->cap_sites : 1024;
     struct site_weight *site;
+    struct site_slots *special;
 
     if (id >= tip->cap_sites) {
         while (cap <= id)
@@ -48,8 +49,13 @@ static void tip__grow(struct tip *tip, uint32_t id)
         site = realloc(tip->site, cap * sizeof *site);
         if (!site)
             return;
-        memset(site + tip->cap_sites, 0, (cap - tip->cap_sites) * sizeof *site);
         tip->site = site;
+        special = realloc(tip->special, cap * sizeof *special);
+        if (!special)
+            return;
+        tip->special = special;
+        memset(site + tip->cap_sites, 0, (cap - tip->cap_sites) * sizeof *site);
+        memset(special + tip->cap_sites, 0, (cap - tip->cap_sites) * sizeof *special);
         tip->cap_sites = cap;
     }
     tip->n_sites = (size_t)id + 1;
@@ -85,6 +91,15 @@ static inline void tip__cycles(struct tip *tip, const struct cycle_report *r, st
         w->cycles_tip += share;
         w->insns += ((r->retired_high >> k) & 1U) + ((r->retired_pair >> k) & 1U);
         w->slots[PLACE_RETIRING]++;
+    }
+    for (unsigned bits = r->retired_ms | r->retired_pair; bits; bits &= bits - 1) {
+        const unsigned k = (unsigned)__builtin_ctz(bits);
+        const uint32_t id = r->retired_site[k];
+
+        if (id >= tip->n_sites)
+            continue;
+        tip->special[id].ms += (r->retired_ms >> k) & 1U;
+        tip->special[id].pairs += (r->retired_pair >> k) & 1U;
     }
 }
 
@@ -130,6 +145,20 @@ void tip__init(struct tip *tip, const struct core *core)
 void tip__free(struct tip *tip)
 {
     free(tip->site);
+    free(tip->special);
     tip->site = NULL;
+    tip->special = NULL;
     tip->n_sites = tip->cap_sites = 0;
+}
+
+void retired_work__add(struct retired_work *sum, const struct tip *tip, uint32_t id, enum work work)
+{
+    assert(id < tip->n_sites && work < WORK_KINDS);
+    const struct site_slots *special = &tip->special[id];
+    const uint64_t slots = tip->site[id].slots[PLACE_RETIRING] - special->ms;
+    const uint64_t pairs = work == WORK_OTHER ? special->pairs : 0;
+
+    assert(special->ms + special->pairs <= tip->site[id].slots[PLACE_RETIRING]);
+    sum->slots[WORK_FUSED] += pairs;
+    sum->slots[work] += slots - pairs;
 }

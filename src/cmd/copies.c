@@ -268,7 +268,7 @@ int copies__report(const struct copies *copies, const struct core *core, struct 
                                      .instructions = pipe__instructions(copy->pipe),
                                      .cycles = copy->truth.cycles,
                                      .slowdown = cpi(copy) / cpi(alone)};
-        if (tree__from_truth(&copy->truth, core, &row->tree, st))
+        if (tree__from_truth(&copy->truth, NULL, core, &row->tree, st))
             return -1;
     }
     return 0;

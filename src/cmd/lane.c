@@ -324,8 +324,24 @@ static uint64_t count_unknown(const struct lane *lane)
     return sum;
 }
 
+void lane__retired_work(const struct tip *tip, const struct code *code, struct retired_work *work)
+{
+    *work = (struct retired_work){0};
+    for (uint32_t id = 0; id < tip->n_sites; id++)
+        retired_work__add(work, tip, id, (enum work)code__site(code, id)->insn->work);
+    work->slots[WORK_OTHER] += tip->slots_unplaced[PLACE_RETIRING];
+}
+
+static int core_tree(const struct lane *lane, struct profile_tree *tree, struct status *st)
+{
+    struct retired_work work;
+
+    lane__retired_work(&lane->tip, lane->source->code, &work);
+    return tree__from_truth(&lane->truth, &work, &lane->machine.core, tree, st);
+}
+
 static int add_cores(const struct lanes *lanes, const struct core *core, const struct truth *real,
-                     struct profile *p, struct status *st)
+                     const struct retired_work *work, struct profile *p, struct status *st)
 {
     const struct lane_plan *plan = lanes->plan;
     size_t next = plan->ideal.n > 1 ? plan->ideal.n + 1 : plan->ideal.n;
@@ -344,15 +360,15 @@ static int add_cores(const struct lanes *lanes, const struct core *core, const s
             row->n_unknown = count_unknown(lane);
         for (size_t k = 0; self && k < p->n_unknown; k++)
             row->n_unknown += p->unknown[k].count;
-        if (tree__from_truth(lane ? &lane->truth : real, lane ? &lane->machine.core : core, &row->tree, st))
+        if (lane ? core_tree(lane, &row->tree, st) : tree__from_truth(real, work, core, &row->tree, st))
             return -1;
     }
     return 0;
 }
 
 int lanes__report(struct lanes *lanes, const struct core *core, const struct truth *real,
-                  struct profile *profile, struct status *st)
+                  const struct retired_work *work, struct profile *profile, struct status *st)
 {
     add_ideals(lanes, profile);
-    return add_cores(lanes, core, real, profile, st);
+    return add_cores(lanes, core, real, work, profile, st);
 }

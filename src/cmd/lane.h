@@ -12,6 +12,7 @@
 #include "fathom/account.h"
 #include "fathom/core.h"
 
+struct code;
 struct isa;
 struct pipe;
 struct profile;
@@ -75,8 +76,12 @@ typedef bool lanes_stop(void *arg, const struct pipe *pipe);
  */
 int lanes__run(struct lanes *lanes, struct pipe *real, lanes_stop *stop, void *arg);
 
-/* The profile's `ideal` and `cores`. The profile has its totals, its exact tree and its unknown forms. */
+/* What the instructions of `code` did that retired in `tip`, which has seen a whole run. */
+void lane__retired_work(const struct tip *tip, const struct code *code, struct retired_work *work);
+
+/* The profile's `ideal` and `cores`, beside the accounts `real` and `work` of the real simulation. The
+ * profile has its totals, its exact tree and its unknown forms. */
 int lanes__report(struct lanes *lanes, const struct core *core, const struct truth *real,
-                  struct profile *profile, struct status *st);
+                  const struct retired_work *work, struct profile *profile, struct status *st);
 
 #endif

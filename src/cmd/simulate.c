@@ -37,9 +37,11 @@ struct simulation {
     const struct pipe *reported; /* whose progress is shown */
     struct truth truth;
     struct tip tip;
+    struct retired_work work; /* once it is over */
     struct pmu pmu;
     struct pmu_mux mux, user_mux; /* counters 0: unused */
     struct cpi_stack stack;
+    struct stage_stacks stages;
     struct metrics *metrics, *user_metrics; /* the latter NULL unless asked for */
     struct progress progress;
     struct program_end end;
@@ -140,8 +142,10 @@ static int set_up_core(struct simulation *s, struct status *st)
         .source = s->source,
         .memory = s->memory,
         .predictor = s->predictor,
-        .listener = {&s->truth.listener, &s->tip.listener, &s->pmu.listener, &s->stack.listener},
-        .n_listeners = 4,
+        .listener = {&s->truth.listener, &s->tip.listener, &s->pmu.listener, &s->stack.listener,
+                     &s->stages.listener},
+        .n_listeners = s->opt->stages ? 5 : 4,
+        .stage_waits = s->opt->stages,
     };
     if (s->mux.counters)
         pc.listener[pc.n_listeners++] = &s->mux.listener;
@@ -155,7 +159,7 @@ static int set_up_core(struct simulation *s, struct status *st)
 
 static int set_up_copies(struct simulation *s, struct status *st)
 {
-    struct listener *const total[] = {&s->truth.listener, &s->tip.listener, &s->pmu.listener,
+    struct listener *const total[] = {&s->truth.listener, &s->tip.listener,    &s->pmu.listener,
                                       &s->stack.listener, NULL};
 
     if (copies__init(&s->copies, s->opt->n_copies, &s->opt->core, s->source, s->isa, total, st))
@@ -186,6 +190,7 @@ static int set_up(struct simulation *s, struct status *st)
     if (open_pmus(s, st))
         return -1;
     cpi_stack__init(&s->stack);
+    stage_stacks__init(&s->stages, core);
     return s->opt->n_copies ? set_up_copies(s, st) : set_up_core(s, st);
 }
 
@@ -300,17 +305,36 @@ static void add_events(struct profile *p, const struct simulation *s)
         p->event[p->n_events++] = (struct profile_event){strdup(caches[e].name), caches[e].value};
 }
 
-static void add_stack(struct profile *p, const struct simulation *s)
+static struct profile_stack *new_stack(struct profile *p, const char *name)
 {
-    struct profile_stack *t = p->stack = calloc(1, sizeof *t);
-    p->n_stacks = 1;
-    t->name = strdup("exact");
-    t->component = calloc(WAIT_COUNT, sizeof *t->component);
+    struct profile_stack *stack = &p->stack[p->n_stacks++];
+
+    stack->name = strdup(name);
+    stack->component = calloc(WAIT_COUNT, sizeof *stack->component);
+    return stack;
+}
+
+static void add_component(struct profile *p, struct profile_stack *stack, enum wait w, double cycles)
+{
+    stack->component[stack->n_components++] =
+        (struct profile_component){.component = strdup(cpi_stack__component_name(w)),
+                                   .cycles = cycles,
+                                   .cpi = p->instructions ? cycles / (double)p->instructions : 0};
+}
+
+static void add_stacks(struct profile *p, const struct simulation *s)
+{
+    struct profile_stack *stack;
+
+    p->stack = calloc(1 + STAGES, sizeof *p->stack);
+    stack = new_stack(p, "exact");
     for (int w = 0; w < WAIT_COUNT; w++)
-        t->component[t->n_components++] = (struct profile_component){
-            .component = strdup(cpi_stack__component_name(w)),
-            .cycles = (double)s->stack.cycles[w],
-            .cpi = p->instructions ? (double)s->stack.cycles[w] / (double)p->instructions : 0};
+        add_component(p, stack, w, (double)s->stack.cycles[w]);
+    for (int stage = 0; s->opt->stages && stage < STAGES; stage++) {
+        stack = new_stack(p, stage_stacks__name(stage));
+        for (int w = 0; w < WAIT_COUNT; w++)
+            add_component(p, stack, w, stage_stacks__cycles(&s->stages, stage, w));
+    }
 }
 
 static int add_multiplexed(struct profile *p, const char *name, const struct metrics *metrics,
@@ -327,7 +351,8 @@ static int add_multiplexed(struct profile *p, const char *name, const struct met
 static int add_trees(struct profile *p, struct simulation *s, struct status *st)
 {
     p->tree = calloc(5, sizeof *p->tree);
-    if (tree__from_truth(&s->truth, &s->opt->core, &p->tree[0], st))
+    lane__retired_work(&s->tip, s->source->code, &s->work);
+    if (tree__from_truth(&s->truth, &s->work, &s->opt->core, &p->tree[0], st))
         return -1;
     p->n_trees = 1;
     if (metrics__evaluate(s->metrics, "topdown-counters", "simulated counters", pmu__lookup, &s->pmu,
@@ -494,7 +519,7 @@ static struct profile *build_profile(struct simulation *s, struct status *st)
     p->guest_cpu = strdup(s->opt->core.guest_cpu);
     add_totals(p, s);
     add_events(p, s);
-    add_stack(p, s);
+    add_stacks(p, s);
     if (add_trees(p, s, st)) {
         profile__free(p);
         return NULL;
@@ -503,7 +528,7 @@ static struct profile *build_profile(struct simulation *s, struct status *st)
     profile__symbolize(p, map, n_map);
     add_unknown(p, s);
     add_nondeterminism(p, s);
-    if ((s->lanes.n && lanes__report(&s->lanes, &s->opt->core, &s->truth, p, st)) ||
+    if ((s->lanes.n && lanes__report(&s->lanes, &s->opt->core, &s->truth, &s->work, p, st)) ||
         (s->copies.n && copies__report(&s->copies, &s->opt->core, p, st))) {
         profile__free(p);
         return NULL;

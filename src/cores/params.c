@@ -99,6 +99,7 @@ static const struct param table[] = {
     COUNT("resteer_cyc", resteer_cyc, "cyc", 0, 100, "BP-6"),
     COUNT("recovery_cyc", recovery_cyc, "cyc", 0, 100, "BP-4"),
     COUNT("machine_clear_cyc", machine_clear_cyc, "cyc", 0, 1000, "BP-7"),
+    COUNT("smc_clear_cyc", smc_clear_cyc, "cyc", 0, 1000, "ME-15"),
     COUNT("baclear_cyc", baclear_cyc, "cyc", 0, 100, "BP-5"),
     COUNT("btb_entries", btb_entries, "entries", 1, 1 << 20, "11.2"),
     COUNT("btb_ways", btb_ways, "ways", 1, 64, "11.2"),

@@ -1070,6 +1070,7 @@ void crack__insn(struct isa *isa, const struct decoded *d, struct insn *insn)
     insn->fp_width_bytes = fp_width(d);
     insn->counted = count_of(d, insn);
     insn__mem(insn, d, &facts);
+    insn->work = (uint8_t)decoded__work(d, insn);
     insn__stack(insn, &w);
     insn__partial(insn, &w);
     insn__symbol(insn, d, &w);

@@ -256,6 +256,8 @@ const struct recipe *crack__group(struct isa *isa, const struct uop *uops, unsig
                                   unsigned n_lams);
 
 enum branch_kind decoded__branch(const struct decoded *d);
+/* `insn` has its flags, branch, memory operands and FP width. */
+enum work decoded__work(const struct decoded *d, const struct insn *insn);
 bool decoded__is_string(const struct decoded *d);
 bool decoded__mnemonic_is(const struct decoded *d, const char *const *names);
 

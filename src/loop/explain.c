@@ -245,11 +245,14 @@ static int add_stack(const struct cpi_stack *stack, double iterations, double in
     return 0;
 }
 
-static int add_accounts(const struct explain *ex, struct loop_report *r, struct status *st)
+static int add_accounts(const struct explain *ex, struct insn *const *insn, struct loop_report *r,
+                        struct status *st)
 {
     struct truth truth, before;
     struct cpi_stack stack;
     struct tip tip;
+    struct retired_work work = {0};
+    uint64_t uops = 0;
     double iterations = (double)r->window_iterations;
     size_t at;
 
@@ -263,12 +266,18 @@ static int add_accounts(const struct explain *ex, struct loop_report *r, struct 
     feed(&stack.listener, ex, at, ex->last_cycle);
     tip__init(&tip, ex->core);
     feed(&tip.listener, ex, at, ex->last_cycle);
-    for (size_t i = 0; i < tip.n_sites && i < r->n_insns; i++)
+    for (size_t i = 0; i < tip.n_sites && i < r->n_insns; i++) {
         r->insn[i].cycles = (double)tip.site[i].cycles_tip / TIP_UNIT / iterations;
+        retired_work__add(&work, &tip, (uint32_t)i, (enum work)insn[i]->work);
+    }
+    for (unsigned w = 0; w < WORK_KINDS;
+         w++) /* the same unless the window ends in another state than it began */
+        uops += work.slots[w];
     tip__free(&tip);
     if (add_stack(&stack, iterations, (double)r->n_insns, &r->stack))
         return status__fail(st, "not enough memory to explain the loop");
-    return tree__from_truth(&truth, ex->core, &r->tree, st);
+    return tree__from_truth(&truth, uops == truth.retired - truth.retired_ms ? &work : NULL, ex->core,
+                            &r->tree, st);
 }
 
 /* --- the report ---------------------------------------------------------------------------------- */
@@ -384,12 +393,12 @@ static int simulate(struct loopsim *sim, const struct loop_question *q, struct e
     return 0;
 }
 
-static int explain(struct explain *ex, const struct loop_question *q, struct loop_report *r,
-                   struct status *st)
+static int explain(struct explain *ex, const struct loop_question *q, struct insn *const *insn,
+                   struct loop_report *r, struct status *st)
 {
     if (explain__rows(ex, r) || explain__timeline(ex, q->timeline_iterations, r))
         return status__fail(st, "not enough memory to explain the loop");
-    if (add_accounts(ex, r, st))
+    if (add_accounts(ex, insn, r, st))
         return -1;
     explain__path(ex, r);
     if (q->keep_uops) {
@@ -437,7 +446,7 @@ int loop_report__make(struct loopsim *sim, const struct loop_question *q, struct
         status__fail(st, "not enough memory to explain the loop");
         goto out;
     }
-    if (!q->bounds_only && (simulate(sim, q, &ex, r, st) || explain(&ex, q, r, st)))
+    if (!q->bounds_only && (simulate(sim, q, &ex, r, st) || explain(&ex, q, insn, r, st)))
         goto out;
     add_bounds(r, q, insn, &shape, sim);
     r->fidelity = loop_report__fidelity(r->simulated ? r->figures.cycles : r->bounds.cycles, q->measured);

@@ -9,6 +9,16 @@ static bool is_demand(enum request why)
     return why == REQ_LOAD || why == REQ_RFO || why == REQ_CODE;
 }
 
+bool l1i__drop(struct memory *mem, uint64_t line)
+{
+    bool was_there = tags__remove(&mem->l1i, line) != 0;
+
+    if (was_there)
+        mem->evicted_code.line[mem->evicted_code.n++ % EVICTED_CODE] = line;
+    mem->last_fetch = NO_KEY;
+    return was_there;
+}
+
 static uint64_t l3__key(const struct memory *mem, uint64_t line)
 {
     return line ^ mem->member_key;
@@ -19,9 +29,8 @@ static bool core__drop(struct memory *mem, uint64_t line)
 {
     uint64_t words = tags__remove(&mem->l1d, line) | tags__remove(&mem->l2, line);
 
-    tags__remove(&mem->l1i, line);
+    l1i__drop(mem, line);
     mem->last_line = NO_KEY;
-    mem->last_fetch = NO_KEY;
     return (words & TAG_DIRTY) != 0;
 }
 

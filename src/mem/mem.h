@@ -9,7 +9,8 @@
  *  1. an inclusive L3 holds every line that an L1 or the L2 holds (ME-2), under the key
  *     line ^ member_key (uncore.h);
  *  2. last_line, last_fetch are the latest entries touched in their L1 and not pending; last_dpage,
- *     last_ipage likewise in their TLB: to touch them again changes nothing. NO_KEY: none. */
+ *     last_ipage likewise in their TLB: to touch them again changes nothing. NO_KEY: none;
+ *  3. the page of every line in the L1I has its bit in code_page; more bits may be set. */
 #ifndef FATHOM_MEM_MEM_H
 #define FATHOM_MEM_MEM_H
 
@@ -22,7 +23,7 @@
 #include "mem/tags.h"
 #include "mem/uncore.h"
 
-enum { WC_LINES = 8, WALK_LEVELS = 4 };
+enum { WC_LINES = 8, WALK_LEVELS = 4, CODE_PAGES = 4096 };
 
 #define NO_KEY UINT64_MAX
 
@@ -64,6 +65,8 @@ struct memory {
     struct tags l1d, dtlb;
     struct stride_table strides;
     struct recent_table recent;
+    uint64_t code_page[CODE_PAGES / 64];
+    struct evicted_code evicted_code;
 
     /* behind it */
     struct tags l1i, l2, itlb, stlb;
@@ -95,6 +98,8 @@ void l2__access(struct memory *mem, uint64_t line, uint64_t t, enum request why,
 void l2__train(struct memory *mem, uint64_t line, uint64_t t, const struct fill *f);
 /* Prefetch into L1D if the line is missing and there are buffers. */
 void l1d__prefetch(struct memory *mem, uint64_t line, uint64_t t);
+/* Takes the line out of the L1I; true if it was there. */
+bool l1i__drop(struct memory *mem, uint64_t line);
 /* Takes the line out of every cache; true if it was dirty. */
 bool hierarchy__drop(struct memory *mem, uint64_t line);
 /* The channel to memory transfers a line from `t` on; when it begins. */

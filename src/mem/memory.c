@@ -352,11 +352,32 @@ uint64_t memory__translate_store(struct memory *mem, uint64_t addr, unsigned siz
     return access__translate(mem, addr, size, now);
 }
 
+static inline uint64_t *code_page__word(struct memory *mem, uint64_t addr)
+{
+    return &mem->code_page[(addr >> PAGE_SHIFT) % CODE_PAGES / 64];
+}
+
+static inline uint64_t code_page__bit(uint64_t addr)
+{
+    return 1ull << (addr >> PAGE_SHIFT) % 64;
+}
+
+/* ME-15: code that is written must be fetched again. */
+static inline bool store__hits_code(struct memory *mem, uint64_t addr)
+{
+    if (!(*code_page__word(mem, addr) & code_page__bit(addr)))
+        return false;
+    return l1i__drop(mem, addr & ~(uint64_t)63);
+}
+
 void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, bool non_temporal,
                    uint64_t now, struct mem_result *res)
 {
     unsigned split = split_of(addr, size);
+    bool code = store__hits_code(mem, addr);
 
+    if (split != 0)
+        code |= store__hits_code(mem, (addr | 63) + 1);
     (void)ip;
     memory__clock(mem, now);
     ++mem->counts.stores;
@@ -375,6 +396,7 @@ void memory__store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size
     }
     mem->last_dpage = last_dpage;
     res->split = (uint8_t)split;
+    res->code = code;
     if (split != 0) /* EX-12: two commit cycles; a page split costs as much as for a load */
         res->ready += split == 2 ? mem->split_page_cyc : 1;
 }
@@ -403,6 +425,9 @@ static void fetch__miss(struct memory *mem, uint64_t line, uint64_t t, struct me
     res->l3_miss_at = f.l3_miss_at;
     res->level = f.level;
     tags__insert(&mem->l1i, line, TAG_PENDING, res->ready, &evicted);
+    if (evicted != 0)
+        mem->evicted_code.line[mem->evicted_code.n++ % EVICTED_CODE] = evicted & ~(uint64_t)TAG_FLAGS;
+    *code_page__word(mem, line) |= code_page__bit(line);
     mem->last_fetch = NO_KEY;
     l2__train(mem, line, t, &f);
 }
@@ -434,6 +459,11 @@ void memory__fetch(struct memory *mem, uint64_t addr, uint64_t now, struct mem_r
     tags__settle(&mem->l1i, pos, now);
     tags__touch(&mem->l1i, line, pos);
     mem->last_fetch = (mem->l1i.word[pos] & TAG_PENDING) == 0 ? line : NO_KEY;
+}
+
+const struct evicted_code *memory__evicted_code(const struct memory *mem)
+{
+    return &mem->evicted_code;
 }
 
 void memory__prefetch(struct memory *mem, uint64_t addr, uint64_t now)

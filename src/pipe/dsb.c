@@ -58,6 +58,32 @@ static void insert(struct pipe *p, const struct dsb_build *b)
         .entry = b->entry, .end = b->end, .used = ++p->dsb_clock, .run = p->run, .lines = (uint8_t)b->lines};
 }
 
+/* A window goes if any of its bytes were in the line: its own two windows, and what ran over from before. */
+static void drop_line(struct pipe *p, uint64_t line)
+{
+    uint64_t first = pipe__window(line);
+    for (uint64_t w = first - 1; w != first + 2; w++) {
+        struct dsb_record *set = set_of(p, w);
+        for (uint32_t i = 0; i < p->dsb_records; i++)
+            if (in_use(p, &set[i]) && set[i].entry < line + 64 && set[i].end > line)
+                set[i].end = 0;
+    }
+    if (p->build.open && p->build.entry < line + 64 && p->build.end > line)
+        p->build.open = false;
+}
+
+void dsb__follow_evictions(struct pipe *p)
+{
+    const struct evicted_code *log = p->evicted_code;
+    if (log->n - p->evicted_seen > EVICTED_CODE) {
+        p->run++; /* all of them */
+        p->build.open = false;
+        p->evicted_seen = log->n;
+    }
+    while (p->evicted_seen != log->n)
+        drop_line(p, log->line[p->evicted_seen++ % EVICTED_CODE]);
+}
+
 void dsb__build_close(struct pipe *p)
 {
     struct dsb_build *b = &p->build;

@@ -258,7 +258,7 @@ static int64_t read_memory(struct pipe *p, struct duop *u)
     if (r.lfb_full) /* the request itself takes the level's latency */
         u->lfb_until = (int64_t)r.ready - p->level_cyc[u->waits_for];
     note_load(p, (int64_t)r.ready, &r);
-    if (r.changed || r.level >= MEM_L3 || r.level == MEM_LFB)
+    if (r.changed || r.level != MEM_L1 || r.tlb_until) /* a walk or a prefetch may have gone to memory */
         p->mem_change_at = p->now;
     return (int64_t)r.ready;
 }
@@ -320,7 +320,7 @@ void execute__dispatch(struct pipe *p, struct duop *u)
             int64_t t = (int64_t)memory__translate_store(p->memory, u->access->addr, u->access->size_bytes,
                                                          (uint64_t)p->now);
             u->tlb_until = t > p->now ? t : 0;
-            if (t > p->now)
+            if (u->tlb_until) /* the walk may have gone to memory */
                 p->mem_change_at = p->now;
             if (t > p->now + (int64_t)p->core->stlb_hit_cyc)
                 u->counts = 1;
@@ -343,9 +343,10 @@ void execute__dispatch(struct pipe *p, struct duop *u)
 /* --- commit ----------------------------------------------------------------------------------- */
 
 /* The store becomes senior: it commits in order, one a cycle, once its line is owned. */
-void execute__retire_store(struct pipe *p, struct store_entry *s)
+bool execute__retire_store(struct pipe *p, struct store_entry *s)
 {
     int64_t owned = p->now + 1;
+    bool to_code = false;
     if (p->memory && s->known) {
         struct mem_result r;
         memory__store(p->memory, s->ip, s->addr, s->size, s->non_temporal, (uint64_t)p->now, &r);
@@ -354,6 +355,7 @@ void execute__retire_store(struct pipe *p, struct store_entry *s)
         p->cur.uop_events += (uint64_t)(r.split != 0) << 8 * REPORT_SPLIT_STORES;
         p->cur.uop_events += (uint64_t)pipe__uop(p, s->uop)->counts << 8 * REPORT_WALKED_STORES;
         s->tlb_until = (int64_t)r.tlb_until;
+        to_code = r.code;
         p->mem_change_at = p->now;
     }
     if (p->memory && s->flushes)
@@ -362,6 +364,7 @@ void execute__retire_store(struct pipe *p, struct store_entry *s)
     p->last_commit = s->commit_at;
     if (s->waiting)
         wake_loads(p, s);
+    return to_code;
 }
 
 void execute__commit(struct pipe *p)

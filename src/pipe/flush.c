@@ -12,6 +12,8 @@ static void squash_uops(struct pipe *p, uint64_t first)
         if (u->flags & DUOP_DEAD || s < p->uop_head)
             continue;
         schedule__drop(p, u);
+        if (u->state == DUOP_DISPATCHED && u->t->flags & UOP_FUSED_HEAD)
+            p->cur.squashed_executed++;
         u->flags |= DUOP_DEAD;
         p->fences_in_flight -= u->fence != 0;
         if (u->t->kind == UOP_LOAD) {
@@ -34,6 +36,7 @@ static void squash_rob(struct pipe *p, bool all)
         p->prf_int_free += e->n_int;
         p->prf_vec_free += e->n_vec;
         p->cur.squashed++;
+        p->cur.squashed_executed = (uint16_t)(p->cur.squashed_executed + !e->n_uops);
         p->rob_tail--;
     }
 }
@@ -62,13 +65,23 @@ static void squash_frontend(struct pipe *p, uint64_t first)
     p->lsd_hash = 0;
 }
 
+/* A direct branch is mispredicted only if it was rewritten: then its target is what was wrong. */
+static uint8_t mispredict_kind(const struct insn *branch)
+{
+    if (branch->branch == BRANCH_RET)
+        return FLUSH_RETURN;
+    return branch->branch == BRANCH_COND ? FLUSH_CONDITIONAL : FLUSH_INDIRECT;
+}
+
 void flush__step(struct pipe *p)
 {
     if (p->now < p->flush_at)
         return;
     p->flush_at = CYCLE_NEVER;
     assert(p->on_wrong_path); /* I6 */
-    p->recovery_site = pipe__fetched(p, p->saved_fetched - 1)->site;
+    const struct fetched *branch = pipe__fetched(p, p->saved_fetched - 1);
+    p->recovery_site = branch->site;
+    p->recovery_kind = p->cur.flush_kind = mispredict_kind(branch->insn);
     squash_uops(p, p->saved_uop_tail);
     squash_rob(p, false);
     squash_frontend(p, p->saved_fetched);
@@ -79,25 +92,28 @@ void flush__step(struct pipe *p)
     p->resume_at = p->now + 1 + (int64_t)p->core->resteer_cyc; /* BP-6 */
     p->blocked_until = p->now + (int64_t)p->core->recovery_cyc;
     p->resteer = STALL_FE_RESTEER_MISPREDICT;
-    p->recovery_clear = false;
 }
 
-/* BP-7: the oldest instruction is wrong. It and everything younger goes; everything older has retired, so
- * every register is ready. Fetch starts again at it. */
-void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
-{
-    uint64_t index = e->fetched;
-    const struct fetched *f = pipe__fetched(p, index);
+/* Where a machine clear takes up execution again. */
+struct restart {
+    uint64_t uop, fetched, step; /* the first that goes */
+    struct stack_state stack;
+    uint32_t site;
+    uint8_t kind; /* enum flush_kind */
+};
 
-    execute__learn(p, pipe__uop(p, e->first_uop));
-    p->recovery_site = e->site;
-    p->recovery_clear = true;
-    p->step_next = f->next_step - (f->flags & F_PAIR ? 2 : 1);
-    p->stack = f->stack;
-    squash_uops(p, e->first_uop);
+/* BP-7: everything from there on goes; everything older has retired, so every register is ready. */
+static void machine_clear(struct pipe *p, const struct restart *at)
+{
+    p->recovery_site = at->site;
+    p->recovery_kind = p->cur.flush_kind = at->kind;
+    if (STALL_IS_RECOVERY(p->cur.stall)) /* from a misprediction: one kind a cycle */
+        p->cur.stall = STALL_RECOVERY_CLEAR;
+    p->step_next = at->step;
+    p->stack = at->stack;
+    squash_uops(p, at->uop);
     squash_rob(p, true);
-    squash_frontend(p, index);
-    p->cur.squash_clear = p->cur.squashed;
+    squash_frontend(p, at->fetched);
     p->cur.clears++;
     p->uop_head = p->uop_tail;
     p->edge_head = p->edge_tail;
@@ -107,7 +123,40 @@ void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
     p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
     p->ren_insn = 0;
     p->flush_at = CYCLE_NEVER;
+    p->resteer = STALL_FE_RESTEER_CLEAR;
+}
+
+void flush__memory_ordering(struct pipe *p, const struct rob_entry *e)
+{
+    const struct fetched *f = pipe__fetched(p, e->fetched);
+    const struct restart at = {.uop = e->first_uop,
+                               .fetched = e->fetched,
+                               .step = f->next_step - (f->flags & F_PAIR ? 2 : 1),
+                               .stack = f->stack,
+                               .site = e->site,
+                               .kind = FLUSH_MEMORY_ORDERING};
+
+    execute__learn(p, pipe__uop(p, e->first_uop));
+    machine_clear(p, &at);
     p->resume_at = p->now + 1 + (int64_t)(p->core->resteer_cyc + p->core->machine_clear_cyc);
     p->blocked_until = p->now + (int64_t)p->core->recovery_cyc + 1;
-    p->resteer = STALL_FE_RESTEER_CLEAR;
+}
+
+/* ME-15: the store must have left before its line is fetched again. */
+void flush__self_modifying(struct pipe *p, const struct rob_entry *e)
+{
+    uint64_t next = e->fetched + (pipe__fetched(p, e->fetched)->flags & F_PAIR ? 2 : 1);
+    const struct fetched *f = pipe__fetched(p, next);
+    bool delivered = next < p->planned && f->delivered_at > 0;
+    const struct restart at = {.uop = p->uop_head,
+                               .fetched = next,
+                               .step = e->next_step,
+                               .stack = delivered ? f->stack : p->stack,
+                               .site = e->site,
+                               .kind = FLUSH_SELF_MODIFYING};
+
+    machine_clear(p, &at);
+    int64_t cleared = max_cycle(p->now, p->last_commit) + (int64_t)p->core->smc_clear_cyc;
+    p->resume_at = cleared + 1 + (int64_t)p->core->resteer_cyc;
+    p->blocked_until = cleared + (int64_t)p->core->recovery_cyc + 1;
 }

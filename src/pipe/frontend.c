@@ -64,6 +64,8 @@ static void ms(struct pipe *p)
 
 void frontend__step(struct pipe *p)
 {
+    if (p->evicted_code && p->evicted_code->n != p->evicted_seen)
+        dsb__follow_evictions(p);
     if (p->ideal_frontend) {
         ufs__frontend(p);
         return;

@@ -92,6 +92,8 @@ static void configure(struct pipe *p, const struct pipe_config *config)
     p->isa = config->isa;
     p->source = config->source;
     p->memory = config->memory;
+    p->evicted_code = p->memory ? memory__evicted_code(p->memory) : NULL;
+    p->evicted_seen = p->memory ? p->evicted_code->n : 0;
     p->predictor = config->predictor;
     p->n_listeners = config->n_listeners;
     memcpy(p->listener, config->listener, sizeof p->listener);
@@ -101,6 +103,7 @@ static void configure(struct pipe *p, const struct pipe_config *config)
     p->ufs = config->ufs;
     p->ideal_frontend = config->ideal_frontend || config->ufs;
     p->every_cycle = config->every_cycle;
+    p->stage_waits = config->stage_waits && !config->endless;
 }
 
 struct pipe *pipe__new(const struct pipe_config *config, struct status *st)
@@ -180,6 +183,10 @@ static int64_t next_event(struct pipe *p)
     t = earlier(t, after_now(p, p->blocked_until));
     t = earlier(t, after_now(p, p->divider_free_at));
     t = earlier(t, after_now(p, p->mem_change_at));
+    if (p->blocker) { /* the reason changes then */
+        t = earlier(t, after_now(p, p->blocker->tlb_until));
+        t = earlier(t, after_now(p, p->blocker->lfb_until));
+    }
     if (p->store_head < p->store_retired)
         t = earlier(earlier(t, pipe__store(p, p->store_head)->commit_at),
                     after_now(p, pipe__store(p, p->store_head)->tlb_until));
@@ -211,15 +218,18 @@ static bool idle(const struct pipe *p)
            !c->lfb_waits && !p->n_held && !p->ready_ports && p->fe_next > p->now + 1;
 }
 
+/* A machine clear takes back steps that were planned: the source may have ended long before. */
 static bool drained(const struct pipe *p)
 {
-    return p->source_ended && p->rob_head == p->rob_tail && !idq__used(p) && p->delivered == p->planned &&
-           !p->ms_busy && !p->on_wrong_path && p->flush_at == CYCLE_NEVER;
+    return p->source_ended && p->step_next >= p->buffer->end && p->rob_head == p->rob_tail && !idq__used(p) &&
+           p->delivered == p->planned && !p->ms_busy && !p->on_wrong_path && p->flush_at == CYCLE_NEVER;
 }
 
 static void cycle(struct pipe *p)
 {
     begin_cycle(p);
+    if (p->memory && p->now >= p->mem_change_at)
+        report__outstanding(p);
     execute__tick(p);
     execute__commit(p);
     flush__step(p);

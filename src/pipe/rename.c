@@ -138,9 +138,12 @@ static void read_sources(struct pipe *p, struct duop *u)
         struct duop *producer = pipe__uop(p, v->uop);
         if (producer->flags & DUOP_KNOWN) {
             int64_t at = producer->base + v->lat_cyc;
-            if (p->trace && at > u->ready)
-                trace__of(p, u)->producer = producer->seq;
-            u->ready = max_cycle(u->ready, at);
+            if (at > u->ready) {
+                u->ready = at;
+                u->producer = (uint16_t)(producer->seq & (UOP_RING - 1));
+                if (p->trace)
+                    trace__of(p, u)->producer = producer->seq;
+            }
         } else
             add_edge(p, u, producer, v->lat_cyc);
     }
@@ -361,6 +364,7 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
                 .site = f->site,
                 .flags = (uint8_t)((q->from_ms ? ROB_MS : 0) | (f->flags & F_WRONG ? ROB_WRONG : 0))};
             fused++;
+            p->cur.executed_fused = (uint8_t)(p->cur.executed_fused + (!t->ports || r->eliminated));
         }
         if (!t->ports || r->eliminated)
             continue;

@@ -115,7 +115,8 @@ void report__stall(struct pipe *p, unsigned issued, uint8_t resource)
 {
     struct cycle_report *c = &p->cur;
     if (p->now < p->blocked_until) {
-        c->stall = p->recovery_clear ? STALL_RECOVERY_CLEAR : STALL_RECOVERY_MISPREDICT;
+        c->stall = FLUSH_IS_CLEAR(p->recovery_kind) ? STALL_RECOVERY_CLEAR : STALL_RECOVERY_MISPREDICT;
+        c->flush_kind = p->recovery_kind;
         c->stall_site = p->recovery_site;
     } else if (issued >= p->width) {
         c->stall = STALL_NONE;
@@ -130,31 +131,101 @@ void report__stall(struct pipe *p, unsigned issued, uint8_t resource)
     }
 }
 
-static void wait_reason(struct pipe *p)
+/* Issued, and not in the scheduler yet for nothing but the depth of the pipeline (EX-3). */
+static bool on_its_way(const struct pipe *p, const struct duop *u)
+{
+    if (u->state != DUOP_WAITING)
+        return false;
+    int64_t enters = u->issued_at + p->core->issue_to_dispatch_cyc;
+    return !(u->flags & DUOP_ISSUED) || (!u->pending && u->ready <= enters && p->now < enters);
+}
+
+/* The oldest uop in the scheduler; NULL: it is empty. */
+static const struct duop *oldest_waiting(struct pipe *p)
+{
+    if (!p->rs_used)
+        return NULL;
+    uint64_t seq = p->oldest_waiting > p->uop_head ? p->oldest_waiting : p->uop_head;
+    const struct duop *u = pipe__uop(p, seq), *end = p->uop + UOP_RING;
+    while (u->state == DUOP_DISPATCHED || u->flags & DUOP_DEAD) { /* there is one: rs_used */
+        seq++;
+        if (++u == end)
+            u = p->uop;
+    }
+    p->oldest_waiting = seq;
+    return u->flags & DUOP_ISSUED ? u : NULL;
+}
+
+/* Operands known, and it could have been dispatched by now: something else keeps it back. */
+static uint8_t held_wait(const struct pipe *p, const struct duop *u)
+{
+    if (u->tp_cyc || u->fence)
+        return uop_reason(p, u).wait;
+    return p->fences_in_flight ? WAIT_OTHER : WAIT_DEPENDENCY;
+}
+
+/* What the producer of its last operand does. All older uops have been dispatched. */
+static uint8_t producer_wait(struct pipe *p, const struct duop *u, const struct duop *head)
+{
+    const struct duop *producer = &p->uop[u->producer];
+
+    if (u->pending) /* a load that waits for a store */
+        return WAIT_L1D;
+    if (producer->seq >= u->seq) /* retired long ago */
+        return WAIT_DEPENDENCY;
+    if (producer == head)
+        return p->cur.retire_wait;
+    p->blocker = producer;
+    if (producer->t->kind == UOP_LOAD)
+        return load_reason(p, producer).wait;
+    return producer->t->div_cyc ? WAIT_DIVIDE : WAIT_DEPENDENCY;
+}
+
+/* What the scheduler waits for. */
+static uint8_t execute_wait(struct pipe *p, const struct duop *head)
+{
+    const struct duop *u = oldest_waiting(p);
+
+    if (!u)
+        return WAIT_BASE;
+    if (p->on_wrong_path && pipe__fetched(p, u->fetched)->flags & F_WRONG)
+        return WAIT_BRANCH;
+    if (u->state == DUOP_QUEUED)
+        return u->t->div_cyc ? WAIT_DIVIDE : WAIT_PORTS;
+    if (on_its_way(p, u))
+        return WAIT_BASE;
+    return !u->pending && u->ready < p->now ? held_wait(p, u) : producer_wait(p, u, head);
+}
+
+/* The oldest uop: what retirement waits for. */
+static const struct duop *head_wait(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
-    if (c->retired) {
-        c->wait = WAIT_BASE;
-        return;
-    }
-    if (p->rob_head < p->rob_tail) {
-        c->wait = head_reason(p).wait;
+    const struct duop *u = oldest_incomplete(p);
+    uint8_t wait = u ? uop_reason(p, u).wait : WAIT_DEPENDENCY;
+
+    c->retire_wait = !u || on_its_way(p, u) ? WAIT_BASE : wait;
+    if (!c->retired) {
+        c->wait = wait;
         c->wait_site = pipe__rob(p, p->rob_head)->site;
-        return;
     }
-    c->wait_site = c->stall_site;
-    if (STALL_IS_RECOVERY(c->stall))
-        c->wait = WAIT_BRANCH;
-    else if (c->stall >= STALL_FE_RESTEER_MISPREDICT && c->stall <= STALL_FE_UNKNOWN_BRANCH)
-        c->wait = WAIT_BRANCH;
-    else if (c->stall == STALL_FE_ICACHE)
-        c->wait = WAIT_ICACHE;
-    else if (c->stall == STALL_FE_ITLB)
-        c->wait = WAIT_ITLB;
-    else if (c->stall >= STALL_BE_STORE && c->stall <= STALL_BE_STORE_DTLB)
-        c->wait = WAIT_STORE;
-    else
-        c->wait = STALL_IS_FRONTEND(c->stall) ? WAIT_FRONTEND : WAIT_OTHER;
+    return u;
+}
+
+/* Returns the oldest uop if it had to be looked at, else NULL. */
+static const struct duop *wait_reason(struct pipe *p)
+{
+    struct cycle_report *c = &p->cur;
+    c->wait = WAIT_BASE;
+    if (c->retired && (!p->stage_waits || c->retired >= p->retire_width))
+        return NULL;
+    if (p->rob_head < p->rob_tail)
+        return head_wait(p);
+    if (!c->retired) {
+        c->wait_site = c->stall_site;
+        c->wait = (uint8_t)stall__wait(c->stall);
+    }
+    return NULL;
 }
 
 static uint8_t clip(int16_t n)
@@ -162,7 +233,16 @@ static uint8_t clip(int16_t n)
     return (uint8_t)(n < 0 ? 0 : n > 255 ? 255 : n);
 }
 
-static void memory_activity(struct pipe *p)
+static void pending_loads(const struct pending_loads *n, struct cycle_report *c)
+{
+    bool fit = !((n->any | n->l1 | n->l2 | n->l3) & ~255); /* nearly always */
+    c->loads_pending = fit ? (uint8_t)n->any : clip(n->any);
+    c->l1_miss_pending = fit ? (uint8_t)n->l1 : clip(n->l1);
+    c->l2_miss_pending = fit ? (uint8_t)n->l2 : clip(n->l2);
+    c->l3_miss_pending = fit ? (uint8_t)n->l3 : clip(n->l3);
+}
+
+void report__outstanding(struct pipe *p)
 {
     struct memory_activity a;
 
@@ -172,14 +252,17 @@ static void memory_activity(struct pipe *p)
     p->mem_reads = a.reads > 255 ? 255 : (uint8_t)a.reads;
     p->mem_state = a.state;
     p->mem_change_at = a.next_change > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)a.next_change;
-    p->cur.memory_events = a.events;
-    p->cur.lfb_waits = a.lfb_waits;
+    p->cur.memory_events += a.events;
+    p->cur.lfb_waits = (uint8_t)(p->cur.lfb_waits + a.lfb_waits);
 }
 
 void report__finish(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
-    wait_reason(p);
+    const struct duop *head = wait_reason(p);
+    p->blocker = NULL;
+    if (p->stage_waits && c->executed_fused < p->width) /* a head that waits is the oldest that does */
+        c->execute_wait = head && head->state != DUOP_DISPATCHED ? c->retire_wait : execute_wait(p, head);
     if (c->stall == STALL_BE_DEPENDENCY && !c->executed && p->pending.l1 > 0)
         c->stall = p->pending.l3 > 0   ? p->own_outstanding >= p->core->mem_bandwidth_requests
                                              ? STALL_BE_DRAM_BANDWIDTH
@@ -188,10 +271,7 @@ void report__finish(struct pipe *p)
                                        : STALL_BE_L2;
     if (c->stall == STALL_BE_PORTS)
         c->stall = (uint8_t)(STALL_BE_PORTS + (c->executed < 3 ? c->executed : 3));
-    c->loads_pending = clip(p->pending.any);
-    c->l1_miss_pending = clip(p->pending.l1);
-    c->l2_miss_pending = clip(p->pending.l2);
-    c->l3_miss_pending = clip(p->pending.l3);
+    pending_loads(&p->pending, c);
     c->mispredict_site = p->recovery_site;
     if (p->resteer)
         c->state |= REPORT_STATE_RESTEER;
@@ -201,13 +281,11 @@ void report__finish(struct pipe *p)
         c->flags |= REPORT_RS_EMPTY;
     if (!p->endless && p->stores_used >= p->core->store_buffer)
         c->flags |= REPORT_SB_FULL;
-    if (p->memory) {
-        if (p->now >= p->mem_change_at)
-            memory_activity(p);
-        c->mem_outstanding = p->mem_outstanding;
-        c->offcore_reads = p->mem_reads;
-        c->state |= p->mem_state;
-    }
+    if (p->memory && p->now >= p->mem_change_at) /* sent in this cycle */
+        report__outstanding(p);
+    c->mem_outstanding = p->mem_outstanding;
+    c->offcore_reads = p->mem_reads;
+    c->state |= p->mem_state;
     p->report[p->n_reports++] = *c;
 }
 

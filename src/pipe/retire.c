@@ -29,13 +29,15 @@ static void count_uops(struct pipe *p, const struct rob_entry *e)
     c->retired_uops = (uint8_t)(c->retired_uops + e->n_uops);
 }
 
-static void retire_entry(struct pipe *p, struct rob_entry *e)
+/* Returns whether it wrote to code that was fetched. */
+static bool retire_entry(struct pipe *p, struct rob_entry *e)
 {
     struct cycle_report *c = &p->cur;
+    bool to_code = false;
     assert(!(e->flags & ROB_WRONG));
     c->retired_site[c->retired] = e->site;
     if (e->flags & ROB_MS)
-        c->retired_ms++;
+        c->retired_ms = (uint8_t)(c->retired_ms | 1u << c->retired);
     if (e->n_uops)
         count_uops(p, e);
     if (p->trace)
@@ -61,9 +63,10 @@ static void retire_entry(struct pipe *p, struct rob_entry *e)
         p->instructions += e->n_insns;
         p->buffer->begin = e->next_step;
         while (p->store_retired < p->store_tail && pipe__store(p, p->store_retired)->uop < p->uop_head)
-            execute__retire_store(p, pipe__store(p, p->store_retired++));
+            to_code |= execute__retire_store(p, pipe__store(p, p->store_retired++));
     }
     c->retired++;
+    return to_code;
 }
 
 static bool violates(struct pipe *p, const struct rob_entry *e)
@@ -78,10 +81,14 @@ void retire__step(struct pipe *p)
         if (!complete(p, e))
             return;
         if (p->memory && violates(p, e)) {
-            flush__machine_clear(p, e);
+            flush__memory_ordering(p, e);
             return;
         }
-        retire_entry(p, e);
+        bool to_code = retire_entry(p, e);
         p->rob_head++;
+        if (to_code) {
+            flush__self_modifying(p, e);
+            return;
+        }
     }
 }

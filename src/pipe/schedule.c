@@ -146,9 +146,12 @@ void schedule__wake(struct pipe *p, struct duop *u)
         if (c->seq != edge->consumer || c->flags & DUOP_DEAD)
             continue;
         int64_t at = u->base + edge->lat_cyc;
-        if (p->trace && at > c->ready)
-            trace__of(p, c)->producer = u->seq;
-        c->ready = max_cycle(c->ready, at);
+        if (at > c->ready) {
+            c->ready = at;
+            c->producer = (uint16_t)slot_of(u);
+            if (p->trace)
+                trace__of(p, c)->producer = u->seq;
+        }
         if (--c->pending == 0 && c->flags & DUOP_ISSUED)
             schedule__set_ready(p, c);
     }
@@ -289,6 +292,7 @@ static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slo
         p->left_ports |= 1u << port;
     p->cur.ports = (uint16_t)(p->cur.ports | 1u << port);
     p->cur.executed++;
+    p->cur.executed_fused = (uint8_t)(p->cur.executed_fused + !!(u->t->flags & UOP_FUSED_HEAD));
     u->state = DUOP_DISPATCHED;
     u->port_wait = (uint16_t)(p->now - u->issued_at < UINT16_MAX ? p->now - u->issued_at : UINT16_MAX);
     if (p->trace)

@@ -144,6 +144,7 @@ struct duop {
     uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
     uint8_t l1_cause;  /* loads: enum stall for the time they wait in L1 */
     uint8_t counts;    /* loads: set of report_event to count at retirement; STA: 1: its page was walked */
+    uint16_t producer; /* slot of the uop whose result was, or will be, the last to be ready */
 };
 
 /* Kept only while somebody listens to uops. */
@@ -258,7 +259,7 @@ struct pipe {
     struct listener *listener[PIPE_MAX_LISTENERS];
     unsigned n_listeners;
     struct uop_listener *uops;
-    bool endless, unrolled, ufs, ideal_frontend, every_cycle;
+    bool endless, unrolled, ufs, ideal_frontend, every_cycle, stage_waits;
     uint32_t width, retire_width, n_ports;
 
     int64_t now;
@@ -300,8 +301,10 @@ struct pipe {
     uint32_t pre_count; /* instructions of the current block left */
     bool pre_active, pre_cross, pre_extra;
     int32_t pre_stall, pre_steps, pre_previous;
-    uint64_t fetch_line;    /* 64-byte line last fetched */
-    int64_t fetch_ready_at; /* its bytes are there */
+    const struct evicted_code *evicted_code; /* NULL without memory */
+    uint64_t evicted_seen;                   /* of them: not in the DSB any more */
+    uint64_t fetch_line;                     /* 64-byte line last fetched */
+    int64_t fetch_ready_at;                  /* its bytes are there */
     bool fetch_tlb;
 
     /* decode.c */
@@ -346,13 +349,14 @@ struct pipe {
     int64_t flush_at;      /* misprediction known; CYCLE_NEVER: none */
     int64_t blocked_until; /* allocator recovers, BP-4 */
     uint32_t recovery_site;
-    bool recovery_clear; /* the last flush was a machine clear */
+    uint8_t recovery_kind; /* enum flush_kind of the last flush */
     struct uop sync_uop, merge_uop[4];
 
     /* schedule.c */
     uint64_t uop_head, uop_tail;
     uint64_t edge_head, edge_tail;
     uint32_t rs_used;
+    uint64_t oldest_waiting; /* no uop before it waits for its dispatch */
     uint16_t usage[MAX_PORTS], snapshot[MAX_PORTS];
     uint32_t left_ports; /* ports whose uop of the previous cycle leaves the count (PA-2) */
     uint8_t toggle23;
@@ -389,6 +393,7 @@ struct pipe {
     /* report.c */
     struct cycle_report cur;
     unsigned n_reports;
+    const struct duop *blocker; /* whose result the oldest waiting uop needs, NULL: none */
     bool gate_closed;
     bool was_idle;       /* the last cycle changed nothing */
     int64_t progress_at; /* last cycle in which something retired or nothing waited to */
@@ -470,6 +475,8 @@ bool dsb__lookup(struct pipe *p, uint64_t entry, uint64_t *end);
 void dsb__build(struct pipe *p, const struct fetched *f, const struct fetched *second);
 void dsb__build_close(struct pipe *p);
 void dsb__step(struct pipe *p);
+/* FE-21: what left the L1I leaves the DSB. */
+void dsb__follow_evictions(struct pipe *p);
 
 /* lsd.c */
 void lsd__observe(struct pipe *p, const struct fetched *f);
@@ -513,7 +520,8 @@ uint64_t execute__match_store(struct pipe *p, const struct access *a, bool *alia
 uint64_t execute__new_store(struct pipe *p, struct duop *sta, const struct access *a, uint64_t ip, bool nt);
 void execute__drop_stores(struct pipe *p, uint64_t first);
 void execute__commit(struct pipe *p);
-void execute__retire_store(struct pipe *p, struct store_entry *s);
+/* Returns whether it wrote to code that was fetched (ME-15). */
+bool execute__retire_store(struct pipe *p, struct store_entry *s);
 /* EX-20: must this ready load wait for older stores' addresses? */
 bool execute__must_wait(struct pipe *p, struct duop *load);
 void execute__learn(struct pipe *p, const struct duop *load);
@@ -531,11 +539,16 @@ void retire__step(struct pipe *p);
 
 /* flush.c: BP-3, BP-7 */
 void flush__step(struct pipe *p);
-void flush__machine_clear(struct pipe *p, const struct rob_entry *e);
+/* The instruction of `e`, the oldest, read memory too early: it is executed again. */
+void flush__memory_ordering(struct pipe *p, const struct rob_entry *e);
+/* The instruction whose last entry is `e` has retired and wrote to code: what follows it is fetched again. */
+void flush__self_modifying(struct pipe *p, const struct rob_entry *e);
 
 /* report.c */
 void report__stall(struct pipe *p, unsigned issued, uint8_t resource);
 void report__finish(struct pipe *p);
+/* Brings the number of requests at the memory controller up to date; reasons for stalls depend on it. */
+void report__outstanding(struct pipe *p);
 void report__send(struct pipe *p);
 
 #endif

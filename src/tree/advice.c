@@ -46,13 +46,51 @@ const struct tree_advice *tree_advice__find(const char *name)
          "make the blamed branches predictable (sort data, hoist conditions) or branch-free (conditional "
          "moves, "
          "masks, tables)"},
+        {"Conditional", 0.05,
+         "make the blamed branches predictable (sort data, hoist conditions) or branch-free (conditional "
+         "moves, masks, tables)"},
+        {"Indirect", 0.05,
+         "the target of a jump or call changes: sort the work by target, test the most frequent target first "
+         "(devirtualise), or use one dispatch for each place it comes from"},
+        {"Return", 0.05,
+         "returns do not match their calls: less deep recursion, no stack switching or return-address tricks "
+         "in hot code"},
         {"Machine Clears", 0.05,
          "remove memory-ordering conflicts, self-modifying code and loads that overtake overlapping stores"},
+        {"Memory Ordering", 0.05,
+         "a load runs ahead of an older store to the same bytes: keep the value in a register, or let the "
+         "store's address be known earlier"},
+        {"Self-Modifying Code", 0.05,
+         "code is written where code runs: keep data and code on different pages, write generated code in "
+         "one go, far from what executes, and call through pointers instead of patching"},
+        {"Other Clears", 0.05, "find the instruction that is blamed for the machine clears"},
         {"In Flight", never, NULL},
         {"Retiring", 0.70,
          "the core is busy with useful work: do less of it (better algorithm, vectorise, fewer "
          "instructions)"},
         {"Base", 0.60, "reduce the number of uops: vectorise, strength-reduce, remove redundant work"},
+        {"Floating Point", 0.20, "vectorise, and use fused multiply-add"},
+        {"X87", 0.10, "compile for SSE2 or AVX: no long double, no -mfpmath=387 in hot code"},
+        {"FP Scalar", 0.10,
+         "vectorise: contiguous data, no aliasing (restrict), reassociation where it is allowed (-O3 "
+         "-march=native)"},
+        {"FP Vector 128-bit", 0.10,
+         "use 256-bit vectors and fused multiply-add where the processor has them (-march=native)"},
+        {"FP Vector 256-bit", 0.10,
+         "the vectors are wide: save operations (fused multiply-add, hoisting), or another algorithm"},
+        {"Integer Vector", 0.10, "use wider vectors or narrower elements; hoist shuffles out of hot loops"},
+        {"Integer Vector 128-bit", 0.10, "use 256-bit vectors (AVX2) or narrower elements"},
+        {"Integer Vector 256-bit", 0.10,
+         "the vectors are wide: narrower elements, fewer shuffles, or another algorithm"},
+        {"Memory Operations", 0.10,
+         "many uops move data: keep values in registers, block loops for registers, use wider accesses"},
+        {"Fused Instructions", 0.10,
+         "many compares and branches: unroll loops, replace branches by arithmetic, test less often"},
+        {"Non-Fused Branches", 0.10,
+         "many jumps, calls and returns: inline small functions, lay out code so that branches fall through"},
+        {"NOP Instructions", 0.10, "padding executes in hot code: relax alignment (-falign-loops, .balign)"},
+        {"Other Operations", 0.30,
+         "scalar integer work: vectorise, strength-reduce, remove redundant operations"},
         {"Micro Sequencer", 0.05,
          "replace microcoded instructions; avoid denormals and other assists (flush-to-zero)"},
         {"Backend Bound", 0.20, "see whether memory or execution is missing, one level down"},

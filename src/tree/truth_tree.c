@@ -36,10 +36,29 @@ enum slot_node {
     NODE_BANDWIDTH_OTHER,
     NODE_BAD_SPECULATION,
     NODE_MISPREDICTS,
+    NODE_CONDITIONAL,
+    NODE_INDIRECT,
+    NODE_RETURN,
     NODE_CLEARS,
+    NODE_MEMORY_ORDERING,
+    NODE_SELF_MODIFYING,
+    NODE_CLEARS_OTHER,
     NODE_IN_FLIGHT,
     NODE_RETIRING,
     NODE_BASE,
+    NODE_FP,
+    NODE_X87,
+    NODE_FP_SCALAR,
+    NODE_FP_128,
+    NODE_FP_256,
+    NODE_VECTOR,
+    NODE_VECTOR_128,
+    NODE_VECTOR_256,
+    NODE_MEMORY_OPERATIONS,
+    NODE_FUSED,
+    NODE_BRANCHES,
+    NODE_NOP,
+    NODE_WORK_OTHER,
     NODE_MICRO_SEQUENCER,
     NODE_BACKEND,
     NODE_MEMORY,
@@ -96,10 +115,29 @@ static const struct {
     [NODE_BANDWIDTH_OTHER] = {3, "Other Bandwidth"},
     [NODE_BAD_SPECULATION] = {1, "Bad Speculation"},
     [NODE_MISPREDICTS] = {2, "Branch Mispredicts"},
+    [NODE_CONDITIONAL] = {3, "Conditional"},
+    [NODE_INDIRECT] = {3, "Indirect"},
+    [NODE_RETURN] = {3, "Return"},
     [NODE_CLEARS] = {2, "Machine Clears"},
+    [NODE_MEMORY_ORDERING] = {3, "Memory Ordering"},
+    [NODE_SELF_MODIFYING] = {3, "Self-Modifying Code"},
+    [NODE_CLEARS_OTHER] = {3, "Other Clears"},
     [NODE_IN_FLIGHT] = {2, "In Flight"},
     [NODE_RETIRING] = {1, "Retiring"},
     [NODE_BASE] = {2, "Base"},
+    [NODE_FP] = {3, "Floating Point"},
+    [NODE_X87] = {4, "X87"},
+    [NODE_FP_SCALAR] = {4, "FP Scalar"},
+    [NODE_FP_128] = {4, "FP Vector 128-bit"},
+    [NODE_FP_256] = {4, "FP Vector 256-bit"},
+    [NODE_VECTOR] = {3, "Integer Vector"},
+    [NODE_VECTOR_128] = {4, "Integer Vector 128-bit"},
+    [NODE_VECTOR_256] = {4, "Integer Vector 256-bit"},
+    [NODE_MEMORY_OPERATIONS] = {3, "Memory Operations"},
+    [NODE_FUSED] = {3, "Fused Instructions"},
+    [NODE_BRANCHES] = {3, "Non-Fused Branches"},
+    [NODE_NOP] = {3, "NOP Instructions"},
+    [NODE_WORK_OTHER] = {3, "Other Operations"},
     [NODE_MICRO_SEQUENCER] = {2, "Micro Sequencer"},
     [NODE_BACKEND] = {1, "Backend Bound"},
     [NODE_MEMORY] = {2, "Memory Bound"},
@@ -131,12 +169,34 @@ static const struct {
     [NODE_DEPENDENCY] = {3, "Dependency"},
 };
 
-/* The leaf of empty slots in cycles without any issue, and in the others. */
+static const uint8_t slot_node__of_work[WORK_KINDS] = {
+    [WORK_NOP] = NODE_NOP,
+    [WORK_X87] = NODE_X87,
+    [WORK_FP_SCALAR] = NODE_FP_SCALAR,
+    [WORK_FP_128] = NODE_FP_128,
+    [WORK_FP_256] = NODE_FP_256,
+    [WORK_VECTOR_128] = NODE_VECTOR_128,
+    [WORK_VECTOR_256] = NODE_VECTOR_256,
+    [WORK_BRANCH] = NODE_BRANCHES,
+    [WORK_MEMORY] = NODE_MEMORY_OPERATIONS,
+    [WORK_FUSED] = NODE_FUSED,
+    [WORK_OTHER] = NODE_WORK_OTHER,
+};
+
+static const uint8_t slot_node__of_flush[FLUSH_KINDS] = {
+    [FLUSH_CONDITIONAL] = NODE_CONDITIONAL,
+    [FLUSH_INDIRECT] = NODE_INDIRECT,
+    [FLUSH_RETURN] = NODE_RETURN,
+    [FLUSH_MEMORY_ORDERING] = NODE_MEMORY_ORDERING,
+    [FLUSH_SELF_MODIFYING] = NODE_SELF_MODIFYING,
+    [FLUSH_OTHER] = NODE_CLEARS_OTHER,
+};
+
+/* The leaf of empty slots in cycles without any issue, and in the others; those of recovery
+ * are in truth.blocked. */
 static const struct {
     uint8_t latency, bandwidth;
 } slot_node__of_stall[STALL_COUNT] = {
-    [STALL_RECOVERY_MISPREDICT] = {NODE_MISPREDICTS, NODE_MISPREDICTS},
-    [STALL_RECOVERY_CLEAR] = {NODE_CLEARS, NODE_CLEARS},
     [STALL_FE_ICACHE] = {NODE_ICACHE, NODE_BANDWIDTH_OTHER},
     [STALL_FE_ITLB] = {NODE_ITLB, NODE_BANDWIDTH_OTHER},
     [STALL_FE_RESTEER_MISPREDICT] = {NODE_RESTEERS_MISPREDICT, NODE_BANDWIDTH_OTHER},
@@ -183,21 +243,39 @@ static int slot_node__parent(int node)
     return parent;
 }
 
+/* What retired from elsewhere than the microcode sequencer. */
+static void slot_node__fill_base(const struct truth *truth, const struct retired_work *work,
+                                 uint64_t slots[NODES])
+{
+    uint64_t sum = 0;
+
+    for (unsigned w = 0; work && w < WORK_KINDS; w++) {
+        slots[slot_node__of_work[w]] += work->slots[w];
+        sum += work->slots[w];
+    }
+    if (!work)
+        slots[NODE_BASE] += truth->retired - truth->retired_ms;
+    assert(!work || sum == truth->retired - truth->retired_ms);
+    (void)sum;
+}
+
 /* Every slot into one leaf, and every leaf into what is above it. */
-static void slot_node__fill(const struct truth *truth, uint64_t slots[NODES])
+static void slot_node__fill(const struct truth *truth, const struct retired_work *work, uint64_t slots[NODES])
 {
     uint64_t top = 0;
 
     for (int n = 0; n < NODES; n++)
         slots[n] = 0;
     for (unsigned s = STALL_NONE + 1; s < STALL_COUNT; s++) {
+        if (STALL_IS_RECOVERY(s))
+            continue;
         slots[slot_node__of_stall[s].latency] += truth->empty_latency[s];
         slots[slot_node__of_stall[s].bandwidth] += truth->empty[s] - truth->empty_latency[s];
     }
-    slots[NODE_MISPREDICTS] += truth->squashed - truth->squashed_clear;
-    slots[NODE_CLEARS] += truth->squashed_clear;
+    for (unsigned k = FLUSH_NONE + 1; k < FLUSH_KINDS; k++)
+        slots[slot_node__of_flush[k]] += truth->squashed[k] + truth->blocked[k];
     slots[NODE_IN_FLIGHT] += truth->in_flight; /* TD-6 */
-    slots[NODE_BASE] += truth->retired - truth->retired_ms;
+    slot_node__fill_base(truth, work, slots);
     slots[NODE_MICRO_SEQUENCER] += truth->retired_ms;
 
     /* Children stand after their parent, so that each is complete before it is added. */
@@ -211,8 +289,8 @@ static void slot_node__fill(const struct truth *truth, uint64_t slots[NODES])
     (void)top;
 }
 
-int tree__from_truth(const struct truth *truth, const struct core *core, struct profile_tree *tree,
-                     struct status *st)
+int tree__from_truth(const struct truth *truth, const struct retired_work *work, const struct core *core,
+                     struct profile_tree *tree, struct status *st)
 {
     struct tree_builder b;
     uint64_t slots[NODES];
@@ -220,7 +298,7 @@ int tree__from_truth(const struct truth *truth, const struct core *core, struct 
 
     assert(truth->width == core->issue_width);
     (void)core;
-    slot_node__fill(truth, slots);
+    slot_node__fill(truth, work, slots);
     tree_builder__start(&b, tree, "topdown", "exact");
     for (int n = 0; n < NODES && !b.failed; n++) {
         const char *name = slot_node__table[n].name;
@@ -231,6 +309,8 @@ int tree__from_truth(const struct truth *truth, const struct core *core, struct 
         if (n == NODE_RETIRING && truth->slots) /* much microcode makes it worth a look, as in TMA */
             passed |= (double)slots[NODE_MICRO_SEQUENCER] / (double)truth->slots > 0.10;
 
+        if (n > NODE_BASE && n <= NODE_WORK_OTHER && !work)
+            continue;
         /* Only runs that were cut short have uops in flight. */
         if (n == NODE_IN_FLIGHT && slots[n] == 0)
             continue;

@@ -11,6 +11,7 @@
 #include "fathom/profile.h"
 #include "profile/weight.h"
 
+enum { STACK_NAME = 16, STACK_COLUMN = 20, STACKS_BESIDE = 4 };
 enum { COLUMNS = 100, BAR = 25, NAME = 44, DEFAULT_FUNCTIONS = 10, LIST = 5 };
 
 #define BOLD "\033[1m"
@@ -663,13 +664,67 @@ static void one_stack(const struct page *page, const struct profile_stack *stack
     stack_line(page, "total", cycles, cpi, weight__ratio(100.0 * cycles, cycles), false);
 }
 
+static bool same_components(const struct profile_stack *a, const struct profile_stack *b)
+{
+    if (a->n_components != b->n_components)
+        return false;
+    for (size_t i = 0; i < a->n_components; i++)
+        if (strcmp(or_empty(a->component[i].component), or_empty(b->component[i].component)) != 0)
+            return false;
+    return true;
+}
+
+/* One line of stacks side by side: cycles an instruction and the share of each; `i` SIZE_MAX: their sums. */
+static void beside_line(const struct page *page, const struct profile_stack *stack, size_t n, size_t i)
+{
+    char a[32], b[32];
+    bool is_sum = i == SIZE_MAX;
+
+    fputs("  ", page->out);
+    put(page->out, is_sum ? "total" : or_empty(stack->component[i].component), STACK_NAME, true);
+    for (size_t k = 0; k < n; k++) {
+        double cpi = 0, sum = 0;
+        for (size_t c = 0; c < stack[k].n_components; c++)
+            sum += stack[k].component[c].cpi;
+        cpi = is_sum ? sum : stack[k].component[i].cpi;
+        fprintf(page->out, " %10s %6s %%", number(cpi, 3, a), number(weight__ratio(100.0 * cpi, sum), 1, b));
+    }
+    fputc('\n', page->out);
+}
+
+/* The same cycles seen from several stages. */
+static void stacks_beside(const struct page *page, const struct profile_stack *stack, size_t n)
+{
+    title(page, "CPI stacks by stage", "cycles an instruction");
+    fprintf(page->out, "  %-*s", STACK_NAME, "");
+    for (size_t k = 0; k < n; k++) {
+        const char *name = or_empty(stack[k].name);
+        int columns = columns_of(name, strlen(name));
+        fprintf(page->out, "%*s", columns < STACK_COLUMN ? STACK_COLUMN - columns : 0, "");
+        put(page->out, name, STACK_COLUMN, false);
+    }
+    fputc('\n', page->out);
+    for (size_t i = 0; i < stack->n_components; i++)
+        beside_line(page, stack, n, i);
+    beside_line(page, stack, n, SIZE_MAX);
+}
+
 static void stacks(const struct page *page)
 {
-    size_t n = page->profile->n_stacks;
-    if (n > 1 && !page->opt->all)
-        n = 1;
-    for (size_t i = 0; i < n; i++)
-        one_stack(page, &page->profile->stack[i]);
+    const struct profile *profile = page->profile;
+    const struct profile_stack *more = profile->stack + 1;
+    size_t n = profile->n_stacks, beside = 1;
+
+    if (n > 0)
+        one_stack(page, profile->stack);
+    if (n < 2)
+        return;
+    while (beside < n - 1 && beside < STACKS_BESIDE && same_components(more, more + beside))
+        beside++;
+    if (beside > 1)
+        stacks_beside(page, more, beside);
+    for (size_t i = beside > 1 ? 1 + beside : 1; i < n; i++)
+        one_stack(page, &profile->stack[i]);
 }
 
 static const char *base_name(const char *path)

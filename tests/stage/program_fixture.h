@@ -49,6 +49,7 @@ struct program_fixture {
     struct uop_record *uop;
     size_t n_uops, cap_uops;
     struct truth truth;
+    struct stage_stacks stages;
     struct program_counts counts;
     bool single_cycles; /* never skips idle cycles */
 };
@@ -74,7 +75,8 @@ static inline int program_fixture__fill(struct source *src, struct step_buffer *
             out->next_addr = fx->step[fx->next].site->addr;
         if (out->next_addr && out->next_addr != s->site->addr + insn->len)
             out->flags = STEP_TAKEN;
-        for (unsigned k = 0; s->access && k < insn->n_mem; k++) {
+        unsigned n_access = insn->flags & INSN_FLUSH ? 1 : insn->n_mem;
+        for (unsigned k = 0; s->access && k < n_access; k++) {
             out->n_access++;
             buf->access[buf->access_end++ % ACCESS_RING] =
                 (struct access){.addr = s->access,
@@ -131,6 +133,7 @@ static inline void program_fixture__open(struct program_fixture *fx, const char 
     program_fixture__must((fx->predictor = predictor__new(&fx->core, &st)) != NULL, &st);
     fx->source.code = code__new();
     truth__init(&fx->truth, &fx->core);
+    stage_stacks__init(&fx->stages, &fx->core);
 }
 
 static inline void program_fixture__with_memory(struct program_fixture *fx, bool prefetch)
@@ -203,8 +206,9 @@ static inline void program_fixture__run(struct program_fixture *fx)
                              .source = &fx->source,
                              .memory = fx->memory,
                              .predictor = fx->predictor,
-                             .listener = {&fx->truth.listener, &fx->counts.listener},
-                             .n_listeners = 2,
+                             .listener = {&fx->truth.listener, &fx->counts.listener, &fx->stages.listener},
+                             .n_listeners = 3,
+                             .stage_waits = true,
                              .uops = &fx->keeper};
     struct pipe *pipe = pipe__new(&pc, &st);
     program_fixture__must(pipe != NULL, &st);

@@ -19,16 +19,19 @@ struct accounts {
     struct tip tip;
     struct pmu pmu;
     struct cpi_stack stack;
+    struct stage_stacks stages;
 };
 
 static void accounts__init(struct accounts *a)
 {
-    struct core core = {.issue_width = WIDTH, .retire_width = 4, .mem_queue_entries = 32};
+    struct core core = {
+        .issue_width = WIDTH, .retire_width = 4, .mem_queue_entries = 32, .issue_to_dispatch_cyc = 5};
 
     truth__init(&a->truth, &core);
     tip__init(&a->tip, &core);
     pmu__init(&a->pmu, &core);
     cpi_stack__init(&a->stack);
+    stage_stacks__init(&a->stages, &core);
 }
 
 static void accounts__consume(struct accounts *a, const struct cycle_report *r, unsigned n)
@@ -37,6 +40,7 @@ static void accounts__consume(struct accounts *a, const struct cycle_report *r, 
     a->tip.listener.consume(&a->tip.listener, r, n);
     a->pmu.listener.consume(&a->pmu.listener, r, n);
     a->stack.listener.consume(&a->stack.listener, r, n);
+    a->stages.listener.consume(&a->stages.listener, r, n);
 }
 
 /* A cycle in which nothing happens, for `stall`. */
@@ -76,6 +80,13 @@ static void accounts__check_sums(const struct accounts *a)
     assert_int_equal(tip, a->truth.cycles * TIP_UNIT);
     assert_int_equal(placed, a->truth.slots - a->truth.in_flight);
     assert_int_equal(stack, a->truth.cycles);
+    for (int stage = 0; stage < STAGES; stage++) {
+        uint64_t slots = 0;
+
+        for (unsigned w = 0; w < WAIT_COUNT; w++)
+            slots += a->stages.slots[stage][w];
+        assert_int_equal(slots, a->truth.slots);
+    }
     for (unsigned e = 0; e < PMU_EVENTS; e++) {
         uint64_t cycles = 0;
 
@@ -98,16 +109,17 @@ static void test_truth_owns_every_slot(void **state)
     r[2] = report__idle(1, STALL_FE_ICACHE, 9); /* 1 retires, 2 are thrown away */
     report__retire(&r[2], 1, 3);
     r[2].squashed = 2;
-    r[2].squash_clear = 2;
+    r[2].flush_kind = FLUSH_MEMORY_ORDERING;
     r[2].mispredict_site = 3;
     r[3] = report__idle(2, STALL_RECOVERY_CLEAR, REPORT_NO_SITE);
     r[3].mispredict_site = 3;
+    r[3].flush_kind = FLUSH_MEMORY_ORDERING;
     accounts__consume(&a, r, 4);
     assert_int_equal(a.truth.cycles, 14);
     assert_int_equal(a.truth.slots, 56);
     assert_int_equal(a.truth.retired, 1);
-    assert_int_equal(a.truth.squashed, 2);
-    assert_int_equal(a.truth.squashed_clear, 2);
+    assert_int_equal(a.truth.squashed[FLUSH_MEMORY_ORDERING], 2);
+    assert_int_equal(a.truth.blocked[FLUSH_MEMORY_ORDERING], 8);
     assert_int_equal(a.truth.in_flight, 0);
     assert_int_equal(a.truth.empty[STALL_FE_MITE], 1);
     assert_int_equal(a.truth.empty_latency[STALL_FE_MITE], 0);
@@ -156,6 +168,39 @@ static void test_tip_shares_cycles(void **state)
     tip__free(&a.tip);
 }
 
+/* Each retired slot has one owner: the microcode sequencer, else a pair if its instruction is nothing more
+ * special, else the kind of its instruction. */
+static void test_retired_slots_by_work(void **state)
+{
+    static const enum work work[] = {WORK_OTHER, WORK_MEMORY, WORK_FP_128};
+    struct retired_work sum = {{0}};
+    struct accounts a;
+    struct cycle_report r[2];
+
+    (void)state;
+    accounts__init(&a);
+    r[0] = report__idle(1, STALL_NONE, REPORT_NO_SITE);
+    r[0].issued = 4;
+    r[1] = report__idle(1, STALL_NONE, REPORT_NO_SITE);
+    r[1].issued = 4;
+    report__retire(&r[1], 8, 0);
+    for (unsigned k = 0; k < 8; k++)
+        r[1].retired_site[k] = k % 3;             /* 0: three, 1: three, 2: two */
+    r[1].retired_ms = 1 << 3 | 1 << 5;            /* of 0 and of 2 */
+    r[1].retired_pair = 1 << 0 | 1 << 1 | 1 << 6; /* of 0, 1 and 0 */
+    accounts__consume(&a, r, 2);
+    for (uint32_t id = 0; id < 3; id++)
+        retired_work__add(&sum, &a.tip, id, work[id]);
+    assert_int_equal(sum.slots[WORK_FUSED], 2);
+    assert_int_equal(sum.slots[WORK_OTHER], 0);
+    assert_int_equal(sum.slots[WORK_MEMORY], 3);
+    assert_int_equal(sum.slots[WORK_FP_128], 1);
+    assert_int_equal(a.truth.retired_ms, 2);
+    assert_int_equal(a.tip.site[0].insns, 5); /* two pairs and one more */
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+}
+
 static void test_recovery_without_branch_blames_the_stall_site(void **state)
 {
     struct accounts a;
@@ -163,7 +208,9 @@ static void test_recovery_without_branch_blames_the_stall_site(void **state)
 
     (void)state;
     accounts__init(&a);
+    r.flush_kind = FLUSH_RETURN;
     accounts__consume(&a, &r, 1);
+    assert_int_equal(a.truth.blocked[FLUSH_RETURN], 12);
     assert_int_equal(a.tip.site[6].slots[PLACE_BAD_SPECULATION], 12);
     assert_int_equal(a.pmu.sum[PMU_RECOVERY_BUBBLES], 12);
     assert_int_equal(pmu__read(&a.pmu, PMU_RECOVERY_BUBBLES, 1, 0), 3);
@@ -186,6 +233,7 @@ static void test_pmu_fetch_bubbles_exclude_other_stalls(void **state)
     r[2].resource = RES_ROB;
     r[3] = report__idle(1, STALL_RECOVERY_MISPREDICT, 0);
     r[3].squashed = 1;
+    r[3].flush_kind = FLUSH_CONDITIONAL;
     accounts__consume(&a, r, 4);
     assert_int_equal(a.pmu.sum[PMU_FETCH_BUBBLES], 8 + 3);
     assert_int_equal(pmu__read(&a.pmu, PMU_FETCH_BUBBLES, 4, 0), 2);
@@ -254,10 +302,11 @@ static void test_pmu_counts_what_retires_and_is_delivered(void **state)
     report__retire(&r[1], 4, 0);
     r[1].retired_insns = 3;
     r[1].retired_uops = 6;
-    r[1].retired_ms = 2;
+    r[1].retired_ms = 1 | 4; /* the first and the third */
     r[1].branches = 2;
     r[1].mispredicts = 1;
     r[1].clears = 1;
+    r[1].flush_kind = FLUSH_SELF_MODIFYING;
     r[1].load_level[0] = 1;
     r[1].load_level[4] = 2;
     r[1].executed = 5;
@@ -272,9 +321,12 @@ static void test_pmu_counts_what_retires_and_is_delivered(void **state)
     assert_int_equal(a.pmu.sum[PMU_UOPS_RETIRED], 6);
     assert_int_equal(a.pmu.sum[PMU_SLOTS_RETIRED], 4);
     assert_int_equal(a.pmu.sum[PMU_MS_SLOTS_RETIRED], 2);
+    assert_int_equal(a.truth.retired_ms, 2);
     assert_int_equal(a.pmu.sum[PMU_BR_RETIRED], 2);
     assert_int_equal(a.pmu.sum[PMU_BR_MISPRED_RETIRED], 1);
     assert_int_equal(a.pmu.sum[PMU_MACHINE_CLEARS], 1);
+    assert_int_equal(a.pmu.sum[PMU_CLEARS_SMC], 1);
+    assert_int_equal(a.pmu.sum[PMU_CLEARS_MEMORY_ORDERING], 0);
     assert_int_equal(a.pmu.sum[PMU_LOADS_L1], 1);
     assert_int_equal(a.pmu.sum[PMU_LOADS_DRAM], 2);
     assert_int_equal(a.pmu.sum[PMU_OPS_EXECUTED], 5);
@@ -312,7 +364,7 @@ static void test_sums_hold_for_any_reports(void **state)
     enum { REPORTS = 5000 };
     struct cycle_report *r = calloc(REPORTS, sizeof *r);
     struct accounts whole, parts;
-    unsigned seed = 1, in_flight = 0;
+    unsigned seed = 1, in_flight = 0, executed = 0;
 
     (void)state;
     assert_non_null(r);
@@ -323,6 +375,8 @@ static void test_sums_hold_for_any_reports(void **state)
         r[i] = report__idle(idle ? (uint32_t)(rand_r(&seed) % 500 + 1) : 1, (enum stall)stall,
                             rand_r(&seed) % 8 ? (uint32_t)(rand_r(&seed) % 3000) : REPORT_NO_SITE);
         r[i].wait = (uint8_t)(rand_r(&seed) % WAIT_COUNT);
+        r[i].execute_wait = (uint8_t)(rand_r(&seed) % WAIT_COUNT);
+        r[i].retire_wait = (uint8_t)(rand_r(&seed) % WAIT_COUNT);
         r[i].mem_outstanding = (uint8_t)rand_r(&seed);
         r[i].flags = (uint8_t)rand_r(&seed);
         r[i].resource = (uint8_t)(rand_r(&seed) % RES_COUNT);
@@ -332,6 +386,10 @@ static void test_sums_hold_for_any_reports(void **state)
         r[i].l1_miss_pending = (uint8_t)(rand_r(&seed) % 100);
         r[i].l2_miss_pending = (uint8_t)(rand_r(&seed) % 2);
         r[i].l3_miss_pending = (uint8_t)(rand_r(&seed) % 2);
+        if (STALL_IS_RECOVERY(stall))
+            r[i].flush_kind =
+                (uint8_t)(stall == STALL_RECOVERY_CLEAR ? FLUSH_MEMORY_ORDERING + rand_r(&seed) % 3
+                                                        : FLUSH_CONDITIONAL + rand_r(&seed) % 3);
         if (idle)
             continue;
         r[i].ports = (uint16_t)(rand_r(&seed) % 65536);
@@ -362,8 +420,15 @@ static void test_sums_hold_for_any_reports(void **state)
                        (uint32_t)(rand_r(&seed) % 3000));
         in_flight -= r[i].retired;
         r[i].executed = (uint8_t)(rand_r(&seed) % 9);
+        r[i].executed_fused = (uint8_t)((unsigned)rand_r(&seed) % (r[i].executed + 1U));
+        executed += r[i].executed_fused;
+        r[i].load_level[1] = (uint8_t)(rand_r(&seed) % 3);
         if (rand_r(&seed) % 20 == 0) {
             r[i].squashed = (uint16_t)in_flight;
+            r[i].squashed_executed = (uint16_t)(executed < in_flight ? executed : in_flight);
+            executed = 0;
+            if (!r[i].flush_kind)
+                r[i].flush_kind = (uint8_t)(1 + rand_r(&seed) % (FLUSH_KINDS - 1));
             in_flight = 0;
         }
     }
@@ -381,11 +446,123 @@ static void test_sums_hold_for_any_reports(void **state)
     assert_memory_equal(&whole.truth, &parts.truth, sizeof whole.truth);
     assert_memory_equal(&whole.pmu, &parts.pmu, sizeof whole.pmu);
     assert_memory_equal(&whole.stack, &parts.stack, sizeof whole.stack);
+    assert_memory_equal(&whole.stages, &parts.stages, sizeof whole.stages);
     assert_int_equal(whole.tip.n_sites, parts.tip.n_sites);
     assert_memory_equal(whole.tip.site, parts.tip.site, whole.tip.n_sites * sizeof *whole.tip.site);
     tip__free(&whole.tip);
     tip__free(&parts.tip);
     free(r);
+}
+
+static void check_stage(const struct accounts *a, enum stage stage, enum wait w, uint64_t slots)
+{
+    if (a->stages.slots[stage][w] != slots)
+        fail_msg("%s: %s has %llu slots, not %llu", stage_stacks__name(stage), cpi_stack__component_name(w),
+                 (unsigned long long)a->stages.slots[stage][w], (unsigned long long)slots);
+}
+
+/* The rest of a cycle goes to what each stage waits for; uops thrown away were Branch. */
+static void test_stages_wait_for_different_things(void **state)
+{
+    struct accounts a;
+    struct cycle_report r[3];
+
+    (void)state;
+    accounts__init(&a);
+    r[0] = report__idle(1, STALL_FE_MITE, 0); /* three come, none is there yet further down */
+    r[0].issued = 3;
+    r[0].execute_wait = r[0].retire_wait = WAIT_L2;
+    r[1] = report__idle(1, STALL_BE_DRAM, 0); /* all three execute; one retires, two are thrown away */
+    r[1].executed_fused = 3;
+    r[1].execute_wait = WAIT_PORTS;
+    report__retire(&r[1], 1, 0);
+    r[1].retire_wait = WAIT_DIVIDE;
+    r[1].squashed = 2;
+    r[1].squashed_executed = 2;
+    r[1].flush_kind = FLUSH_RETURN;
+    r[2] = report__idle(10, STALL_BE_STORE, 0);
+    r[2].execute_wait = WAIT_DTLB;
+    r[2].retire_wait = WAIT_L3;
+    accounts__consume(&a, r, 3);
+    check_stage(&a, STAGE_RENAME, WAIT_BASE, 1);
+    check_stage(&a, STAGE_RENAME, WAIT_FRONTEND, 1);
+    check_stage(&a, STAGE_RENAME, WAIT_DRAM, 4);
+    check_stage(&a, STAGE_RENAME, WAIT_BRANCH, 2);
+    check_stage(&a, STAGE_RENAME, WAIT_STORE, 40);
+    check_stage(&a, STAGE_EXECUTE, WAIT_BASE, 1);
+    check_stage(&a, STAGE_EXECUTE, WAIT_L2, 4);
+    check_stage(&a, STAGE_EXECUTE, WAIT_PORTS, 1);
+    check_stage(&a, STAGE_EXECUTE, WAIT_BRANCH, 2);
+    check_stage(&a, STAGE_EXECUTE, WAIT_DTLB, 40);
+    check_stage(&a, STAGE_RETIRE, WAIT_BASE, 1);
+    check_stage(&a, STAGE_RETIRE, WAIT_L2, 4);
+    check_stage(&a, STAGE_RETIRE, WAIT_DIVIDE, 3);
+    check_stage(&a, STAGE_RETIRE, WAIT_L3, 40);
+    assert_true(stage_stacks__cycles(&a.stages, STAGE_RETIRE, WAIT_L3) == 10);
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+}
+
+/* Further down, an empty stage lacks what rename lacked earlier: by 5 cycles for execution, 8 for retirement.
+ */
+static void test_stages_starve_later(void **state)
+{
+    struct accounts a;
+    struct cycle_report r[3];
+
+    (void)state;
+    accounts__init(&a);
+    r[0] = report__idle(20, STALL_FE_ICACHE, 0);
+    r[1] = report__idle(6, STALL_FE_ITLB, 0);
+    r[2] = report__idle(30, STALL_FE_DSB, 0);
+    accounts__consume(&a, r, 3);
+    check_stage(&a, STAGE_RENAME, WAIT_ICACHE, 80);
+    check_stage(&a, STAGE_RENAME, WAIT_ITLB, 24);
+    check_stage(&a, STAGE_RENAME, WAIT_FRONTEND, 120);
+    check_stage(&a, STAGE_EXECUTE, WAIT_ICACHE, 80);
+    check_stage(&a, STAGE_EXECUTE, WAIT_ITLB, 24);
+    check_stage(&a, STAGE_EXECUTE, WAIT_FRONTEND, 120); /* 5 cycles before the first, 5 fewer at the end */
+    check_stage(&a, STAGE_RETIRE, WAIT_ICACHE, 80);
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+
+    accounts__init(&a);
+    r[0] = report__idle(7, STALL_FE_ICACHE, 0);
+    r[1] = report__idle(7, STALL_FE_ITLB, 0);
+    accounts__consume(&a, r, 2);
+    check_stage(&a, STAGE_EXECUTE, WAIT_FRONTEND, 20);
+    check_stage(&a, STAGE_EXECUTE, WAIT_ICACHE, 28);
+    check_stage(&a, STAGE_EXECUTE, WAIT_ITLB, 8);
+    check_stage(&a, STAGE_RETIRE, WAIT_FRONTEND, 32);
+    check_stage(&a, STAGE_RETIRE, WAIT_ICACHE, 24);
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
+}
+
+/* Ports and retirement may handle more than are issued in a cycle: the rest counts in the next ones. */
+static void test_stages_carry_what_does_not_fit(void **state)
+{
+    struct accounts a;
+    struct cycle_report r[3];
+
+    (void)state;
+    accounts__init(&a);
+    for (unsigned i = 0; i < 3; i++) {
+        r[i] = report__idle(1, STALL_NONE, 0);
+        r[i].issued = WIDTH;
+        r[i].execute_wait = r[i].retire_wait = WAIT_L1D;
+    }
+    r[1].executed_fused = 7;
+    report__retire(&r[2], 8, 0);
+    accounts__consume(&a, r, 3);
+    check_stage(&a, STAGE_RENAME, WAIT_BASE, 12);
+    check_stage(&a, STAGE_EXECUTE, WAIT_BASE, 7);
+    check_stage(&a, STAGE_EXECUTE, WAIT_L1D, 5);
+    check_stage(&a, STAGE_RETIRE, WAIT_BASE, 4);
+    check_stage(&a, STAGE_RETIRE, WAIT_L1D, 8);
+    assert_int_equal(a.stages.carry[STAGE_RETIRE], 4);
+    accounts__check_sums(&a);
+    tip__free(&a.tip);
 }
 
 static void check_lookup(struct pmu *pmu, const char *name, double expected)
@@ -650,11 +827,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_truth_owns_every_slot),
         cmocka_unit_test(test_tip_shares_cycles),
+        cmocka_unit_test(test_retired_slots_by_work),
         cmocka_unit_test(test_recovery_without_branch_blames_the_stall_site),
         cmocka_unit_test(test_pmu_fetch_bubbles_exclude_other_stalls),
         cmocka_unit_test(test_pmu_memory_stalls),
         cmocka_unit_test(test_pmu_counts_what_retires_and_is_delivered),
         cmocka_unit_test(test_sums_hold_for_any_reports),
+        cmocka_unit_test(test_stages_wait_for_different_things),
+        cmocka_unit_test(test_stages_starve_later),
+        cmocka_unit_test(test_stages_carry_what_does_not_fit),
         cmocka_unit_test(test_pmu_lookup),
         cmocka_unit_test(test_pmu_edges),
         cmocka_unit_test(test_multiplexing_of_a_constant_rate_is_exact),

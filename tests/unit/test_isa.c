@@ -461,6 +461,58 @@ static void test_divider(void **state) /* EX-14 */
     assert_int_equal(insn_of(state, SKL, "660fefc1")->fp_width_bytes, 0);
 }
 
+static void test_work(void **state)
+{
+    static const struct {
+        const char *hex;
+        enum work work;
+    } table[] = {
+        {"f20f5ec1", WORK_FP_SCALAR},    /* divsd xmm0,xmm1 */
+        {"f30f5806", WORK_FP_SCALAR},    /* addss xmm0,[rsi]: arithmetic before memory */
+        {"0f58c1", WORK_FP_128},         /* addps xmm0,xmm1 */
+        {"c5fc58c1", WORK_FP_256},       /* vaddps ymm0,ymm0,ymm1 */
+        {"c4e2f5b8c2", WORK_FP_256},     /* vfmadd231pd ymm0,ymm1,ymm2 */
+        {"d8c1", WORK_X87},              /* fadd st,st(1) */
+        {"d906", WORK_X87},              /* fld dword [rsi] */
+        {"660fefc1", WORK_VECTOR_128},   /* pxor xmm0,xmm1 */
+        {"0fefc1", WORK_VECTOR_128},     /* pxor mm0,mm1 */
+        {"660ffe06", WORK_VECTOR_128},   /* paddd xmm0,[rsi] */
+        {"c5fdfec1", WORK_VECTOR_256},   /* vpaddd ymm0,ymm0,ymm1 */
+        {"660fd7c0", WORK_VECTOR_128},   /* pmovmskb eax,xmm0 */
+        {"c4e27d04c1", WORK_VECTOR_256}, /* vpmaddubsw ymm0,ymm0,ymm1 */
+        {"c4e27d0cc1", WORK_OTHER},      /* vpermilps ymm0,ymm0,ymm1: a shuffle of floats */
+        {"0f28c1", WORK_OTHER},          /* movaps xmm0,xmm1 */
+        {"660f2ec1", WORK_OTHER},        /* ucomisd xmm0,xmm1 */
+        {"f20f2ac0", WORK_OTHER},        /* cvtsi2sd xmm0,eax */
+        {"0f2806", WORK_MEMORY},         /* movaps xmm0,[rsi] */
+        {"c5fd7f06", WORK_MEMORY},       /* vmovdqa [rsi],ymm0 */
+        {"c4e27d8c06", WORK_MEMORY},     /* vpmaskmovd ymm0,ymm0,[rsi] */
+        {"480306", WORK_MEMORY},         /* add rax,[rsi] */
+        {"f0480106", WORK_MEMORY},       /* lock add [rsi],rax */
+        {"50", WORK_MEMORY},             /* push rax */
+        {"f348a5", WORK_MEMORY},         /* rep movsq */
+        {"0f1806", WORK_MEMORY},         /* prefetchnta [rsi] */
+        {"0fae3e", WORK_MEMORY},         /* clflush [rsi] */
+        {"488d0431", WORK_OTHER},        /* lea rax,[rcx+rsi] */
+        {"4801d8", WORK_OTHER},          /* add rax,rbx */
+        {"f30fb8c1", WORK_OTHER},        /* popcnt eax,ecx: no vector register */
+        {"0faef0", WORK_OTHER},          /* mfence */
+        {"0f05", WORK_OTHER},            /* syscall */
+        {"7400", WORK_BRANCH},           /* jz */
+        {"e800000000", WORK_BRANCH},     /* call, which stores */
+        {"c3", WORK_BRANCH},             /* ret, which loads */
+        {"ff26", WORK_BRANCH},           /* jmp [rsi] */
+        {"90", WORK_NOP},                /* nop */
+        {"0f1f4000", WORK_NOP},          /* nop [rax] */
+        {"f30f1efa", WORK_NOP},          /* endbr64 */
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (insn_of(state, SKL, table[i].hex)->work != table[i].work)
+            fail_msg("%s does %u, not %d", table[i].hex, insn_of(state, SKL, table[i].hex)->work,
+                     table[i].work);
+}
+
 static void test_stack_engine(void **state) /* RN-17 */
 {
     struct insn *insn = insn_of(state, SKL, "50"); /* push rax */
@@ -647,6 +699,7 @@ int main(void)
         cmocka_unit_test(test_front_end_facts),
         cmocka_unit_test(test_microcode),
         cmocka_unit_test(test_divider),
+        cmocka_unit_test(test_work),
         cmocka_unit_test(test_stack_engine),
         cmocka_unit_test(test_symbols),
         cmocka_unit_test(test_fences_and_locks),

@@ -688,6 +688,42 @@ static void software_prefetch_hides_latency(void **state)
     memory__free(mem);
 }
 
+/* What leaves the L1I, for whatever reason, is in the log; a store learns that it hit code (ME-15). */
+static void lines_that_leave_the_l1i(void **state)
+{
+    (void)state;
+    struct memory *mem = snb(&PLAIN);
+    const struct evicted_code *log = memory__evicted_code(mem);
+    struct mem_result res;
+
+    for (unsigned k = 0; k < 9; ++k) /* nine lines of a set with eight ways */
+        memory__fetch(mem, BASE + k * PAGE, 1000 * k, &res);
+    assert_int_equal(log->n, 1);
+    assert_int_equal(log->line[0], BASE);
+    memory__store(mem, 0, BASE + 8, 8, false, 10000, &res); /* has left */
+    assert_int_equal(res.code, 0);
+    memory__store(mem, 0, BASE + PAGE + LINE, 8, false, 10000, &res); /* its neighbour */
+    assert_int_equal(res.code, 0);
+    memory__store(mem, 0, BASE + PAGE + LINE - 8, 8, false, 10000, &res);
+    assert_int_equal(res.code, 1);
+    assert_int_equal(log->n, 2);
+    assert_int_equal(log->line[1], BASE + PAGE);
+    memory__store(mem, 0, BASE + PAGE + LINE - 8, 8, false, 10001, &res);
+    assert_int_equal(res.code, 0);
+    memory__store(mem, 0, BASE + 2 * PAGE - 4, 8, false, 11000, &res); /* the upper half */
+    assert_int_equal(res.code, 1);
+    assert_int_equal(log->line[2], BASE + 2 * PAGE);
+    memory__flush_line(mem, BASE + 3 * PAGE + 5, 12000);
+    assert_int_equal(log->n, 4);
+    assert_int_equal(log->line[3], BASE + 3 * PAGE);
+    memory__fetch(mem, BASE + PAGE, 13000, &res);
+    assert_true(res.level != MEM_L1);
+    memory__store(mem, 0, BASE + PAGE, 8, true, 14000, &res); /* past the caches */
+    assert_int_equal(res.code, 1);
+    assert_int_equal(log->n, 5);
+    memory__free(mem);
+}
+
 static void fetch_latencies(void **state)
 {
     (void)state;
@@ -977,6 +1013,7 @@ int main(void)
         cmocka_unit_test(prefetchers_need_buffers),
         cmocka_unit_test(stride_128_is_far_below_random),
         cmocka_unit_test(software_prefetch_hides_latency),
+        cmocka_unit_test(lines_that_leave_the_l1i),
         cmocka_unit_test(fetch_latencies),
         cmocka_unit_test(outstanding_requests),
         cmocka_unit_test(waiting_loads_do_not_block_fetches),

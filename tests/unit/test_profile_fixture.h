@@ -78,15 +78,22 @@ static inline void fixture__stacks(struct profile *profile)
         double cycles;
     } component[] = {{"base", 300000}, {"branch", 52000}, {"icache", 4000},
                      {"itlb", 0},      {"dram", 640000},  {"other", 4000}};
-    enum { N = sizeof component / sizeof component[0] };
-    profile->n_stacks = 1;
-    profile->stack = calloc(1, sizeof *profile->stack);
-    profile->stack->name = fixture__copy("exact");
-    profile->stack->n_components = N;
-    profile->stack->component = calloc(N, sizeof *profile->stack->component);
-    for (size_t i = 0; i < N; i++)
-        profile->stack->component[i] = (struct profile_component){
-            fixture__copy(component[i].name), component[i].cycles, component[i].cycles / 870000};
+    static const char *const name[] = {"exact", "rename", "execute", "retire"};
+    enum { N = sizeof component / sizeof component[0], STACKS = sizeof name / sizeof name[0] };
+    profile->n_stacks = STACKS;
+    profile->stack = calloc(STACKS, sizeof *profile->stack);
+    for (size_t k = 0; k < STACKS; k++) {
+        struct profile_stack *stack = &profile->stack[k];
+        double moved = 1000.25 * (double)k; /* from the first component to the last */
+        stack->name = fixture__copy(name[k]);
+        stack->n_components = N;
+        stack->component = calloc(N, sizeof *stack->component);
+        for (size_t i = 0; i < N; i++) {
+            double cycles = component[i].cycles + (i == N - 1 ? moved : i == 0 ? -moved : 0);
+            stack->component[i] =
+                (struct profile_component){fixture__copy(component[i].name), cycles, cycles / 870000};
+        }
+    }
 }
 
 static inline void fixture__code(struct profile *profile)

@@ -15,6 +15,7 @@
 #include "fathom/profile.h"
 #include "fathom/status.h"
 #include "fathom/tree.h"
+#include "profile/weight.h"
 #include "tree/build.h"
 #include "tree/expr.h"
 #include "tree/metrics.h"
@@ -461,8 +462,12 @@ static struct truth truth__made_up(void)
 
     truth.retired = 200;
     truth.retired_ms = 10;
-    truth.squashed = 60;
-    truth.squashed_clear = 20;
+    truth.squashed[FLUSH_INDIRECT] = 40;
+    truth.squashed[FLUSH_MEMORY_ORDERING] = 15;
+    truth.squashed[FLUSH_SELF_MODIFYING] = 5;
+    truth.blocked[FLUSH_CONDITIONAL] = 6;
+    truth.blocked[FLUSH_RETURN] = 4;
+    truth.blocked[FLUSH_SELF_MODIFYING] = 10;
     for (unsigned s = STALL_NONE + 1; s < STALL_COUNT; s++) {
         truth.empty[s] = 10;
         truth.empty_latency[s] = s % 3;
@@ -480,7 +485,7 @@ static void test_exact_tree_adds_up(void **state)
 
     (void)state;
     truth__check(&truth);
-    assert_int_equal(tree__from_truth(&truth, &core, &tree, &st), 0);
+    assert_int_equal(tree__from_truth(&truth, NULL, &core, &tree, &st), 0);
     assert_string_equal(tree.name, "topdown");
     for (size_t i = 0; i < tree.n_nodes; i++) {
         const struct profile_node *n = &tree.node[i];
@@ -504,10 +509,45 @@ static void test_exact_tree_adds_up(void **state)
                      find(&tree, "Retiring")->value + find(&tree, "Backend Bound")->value)),
         1000);
     assert_true(find(&tree, "Bad Speculation/Machine Clears")->value == 3); /* 20 squashed, 10 recovery */
+    assert_true(find(&tree, "Bad Speculation/Machine Clears/Self-Modifying Code")->value == 1.5);
+    assert_true(find(&tree, "Bad Speculation/Branch Mispredicts/Indirect")->value == 4);
+    assert_true(find(&tree, "Bad Speculation/Branch Mispredicts/Return")->value == 0.4);
     assert_true(find(&tree, "Retiring/Micro Sequencer")->value == 1);
     assert_true(find(&tree, "Backend Bound/Memory Bound/L3 Bound")->flagged);
     assert_non_null(find(&tree, "Backend Bound/Memory Bound/L3 Bound")->hint);
     assert_false(find(&tree, "Backend Bound/Core Bound/Divider")->flagged);
+    profile_tree__free(&tree);
+}
+
+/* The leaves below Base are there when it is known what retired, and sum to it. */
+static void test_exact_tree_of_retired_work(void **state)
+{
+    struct retired_work work = {{0}};
+    struct truth truth = {.width = 4, .cycles = 250, .slots = 1000, .retired = 950, .retired_ms = 5};
+    struct core core = {.issue_width = 4};
+    struct profile_tree tree;
+    struct status st = {0};
+
+    (void)state;
+    truth.empty[STALL_BE_L1] = 50;
+    assert_int_equal(tree__from_truth(&truth, NULL, &core, &tree, &st), 0);
+    assert_true(find(&tree, "Retiring/Base")->value == 94.5);
+    assert_null(profile_tree__find(&tree, "Retiring/Base/Memory Operations"));
+    profile_tree__free(&tree);
+
+    for (int w = 0; w < WORK_KINDS; w++)
+        work.slots[w] = 10;
+    work.slots[WORK_FP_SCALAR] += 945 - 10 * WORK_KINDS;
+    assert_int_equal(tree__from_truth(&truth, &work, &core, &tree, &st), 0);
+    assert_true(find(&tree, "Retiring/Base")->value == 94.5);
+    assert_true(find(&tree, "Retiring/Micro Sequencer")->value == 0.5);
+    assert_true(find(&tree, "Retiring/Base/Floating Point")->value == 94.5 - 1 * (WORK_KINDS - 4));
+    assert_true(find(&tree, "Retiring/Base/Floating Point/X87")->value == 1);
+    assert_true(find(&tree, "Retiring/Base/Integer Vector")->value == 2);
+    assert_true(find(&tree, "Retiring/Base/Fused Instructions")->value == 1);
+    assert_true(find(&tree, "Retiring/Base/Floating Point/FP Scalar")->flagged);
+    assert_non_null(find(&tree, "Retiring/Base/Floating Point/FP Scalar")->hint);
+    assert_false(find(&tree, "Retiring/Base/NOP Instructions")->flagged);
     profile_tree__free(&tree);
 }
 
@@ -520,14 +560,14 @@ static void test_exact_tree_of_cut_short_and_empty_runs(void **state)
     char sentence[100], next[100];
 
     (void)state;
-    truth.squashed -= 40;
+    truth.squashed[FLUSH_INDIRECT] -= 40;
     truth.in_flight += 40;
-    assert_int_equal(tree__from_truth(&truth, &core, &tree, &st), 0);
+    assert_int_equal(tree__from_truth(&truth, NULL, &core, &tree, &st), 0);
     assert_true(find(&tree, "Bad Speculation/In Flight")->value == 4);
     profile_tree__free(&tree);
 
     truth = (struct truth){.width = 4};
-    assert_int_equal(tree__from_truth(&truth, &core, &tree, &st), 0);
+    assert_int_equal(tree__from_truth(&truth, NULL, &core, &tree, &st), 0);
     for (size_t i = 0; i < tree.n_nodes; i++)
         assert_true(isnan(tree.node[i].value) && !tree.node[i].flagged);
     assert_int_equal(tree__verdict(&tree, NULL, sentence, sizeof sentence, next, sizeof next), -1);
@@ -542,7 +582,7 @@ static void check_verdict(const struct truth *truth, const char *hot, int result
     struct status st = {0};
     char sentence[300], next[300];
 
-    assert_int_equal(tree__from_truth(truth, &core, &tree, &st), 0);
+    assert_int_equal(tree__from_truth(truth, NULL, &core, &tree, &st), 0);
     assert_int_equal(tree__verdict(&tree, hot, sentence, sizeof sentence, next, sizeof next), result);
     assert_string_equal(sentence, expected);
     assert_true(next[0] != '\0');
@@ -562,10 +602,10 @@ static void test_verdicts(void **state)
     check_verdict(&busy, "[unknown]", 1, "Retiring 90 %: Base 90 %.");
     even.empty[STALL_BE_PORTS] = 20;
     even.empty[STALL_FE_MITE] = 15;
-    even.squashed = 5;
+    even.squashed[FLUSH_CONDITIONAL] = 5;
     check_verdict(&even, "f", 0,
                   "No bottleneck stands out: the largest share is Retiring with 60 %, hottest in f().");
-    even.squashed = 0;
+    even.squashed[FLUSH_CONDITIONAL] = 0;
     even.empty_latency[STALL_FE_RESTEER_MISPREDICT] = even.empty[STALL_FE_RESTEER_MISPREDICT] = 25;
     even.retired = 40;
     check_verdict(
@@ -584,7 +624,7 @@ static void test_verdict_is_cut_at_its_size(void **state)
     char sentence[8] = "1234567", next[2] = "1";
 
     (void)state;
-    assert_int_equal(tree__from_truth(&truth, &core, &tree, &st), 0);
+    assert_int_equal(tree__from_truth(&truth, NULL, &core, &tree, &st), 0);
     assert_int_equal(tree__verdict(&tree, "f", sentence, sizeof sentence, next, sizeof next), 1);
     assert_string_equal(sentence, "Backend");
     assert_int_equal(strlen(next), 1);
@@ -605,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_builtin_thresholds_are_those_of_the_exact_tree),
         cmocka_unit_test(test_builtin_on_simulated_pmu),
         cmocka_unit_test(test_exact_tree_adds_up),
+        cmocka_unit_test(test_exact_tree_of_retired_work),
         cmocka_unit_test(test_exact_tree_of_cut_short_and_empty_runs),
         cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_verdict_is_cut_at_its_size),
