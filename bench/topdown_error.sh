@@ -114,8 +114,10 @@ levels() {
 
 worst=$(jq -rs '[.[] | select(.level == 1) | .error | fabs] | max' "$work/rows.json")
 tables() {
+    local programs=("$work/${cores[0]}"/*.json) list
+    printf -v list '%s, ' "${cores[@]}"
     cat <<EOF
-$(ls "$work/${cores[0]}" | wc -l) programs, ${instructions} instructions of each, cores $(IFS=,; echo "${cores[*]}" | sed 's/,/, /g'). Points are per
+${#programs[@]} programs, ${instructions} instructions of each, cores ${list%, }. Points are per
 cent of slots or clocks; an error is formula − truth.
 
 | formulas | level | mean \\|error\\| | worst error | of |

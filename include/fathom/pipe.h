@@ -57,6 +57,7 @@ struct pipe_config {
     struct uop_listener *uops; /* NULL: nobody asks */
     bool unrolled;             /* loops: all uops from MITE, FE-2 */
     bool ideal_frontend;       /* loops: the uop queue is always full */
+    bool stage_waits;          /* programs: reports tell execute_wait and retire_wait, for stage_stacks */
     bool every_cycle;          /* simulate idle cycles one by one: the same reports, slower (tests) */
     bool ufs;                  /* loops: the published UFS rules instead (PIPELINE.md 4.1, 8.7, 9.3) */
     bool endless;              /* loops: DSB and LSD warm (DSB-9, TP-7), no load/store-buffer limits */

@@ -176,8 +176,8 @@ enum { REPORT_RETIRE_MAX = 8, REPORT_NO_SITE = 0xffffffff };
 
 /*
  * One cycle, or `cycles` identical ones (then nothing issued, executed, retired or was delivered).
- * Sites are struct site ids. Fused-domain uops unless said otherwise. Of endless loops execute_wait and
- * retire_wait are not told.
+ * Sites are struct site ids. Fused-domain uops unless said otherwise. execute_wait and retire_wait are
+ * told only where the pipeline was asked for stage_waits.
  */
 struct cycle_report {
     uint32_t cycles;     /* >= 1 */

@@ -63,13 +63,22 @@ static inline void pmu__some(struct pmu *pmu, enum pmu_event event, unsigned inc
     pmu->cycles_with[event][pmu__bin(increment)] += cycles;
 }
 
+static void pmu__clears(struct pmu *pmu, const struct cycle_report *r)
+{
+    pmu__some(pmu, PMU_MACHINE_CLEARS, r->clears, r->cycles);
+    if (r->flush_kind == FLUSH_MEMORY_ORDERING)
+        pmu__some(pmu, PMU_CLEARS_MEMORY_ORDERING, r->clears, r->cycles);
+    if (r->flush_kind == FLUSH_SELF_MODIFYING)
+        pmu__some(pmu, PMU_CLEARS_SMC, r->clears, r->cycles);
+}
+
 /* What few cycles have. */
 static void pmu__seldom(struct pmu *pmu, const struct cycle_report *r)
 {
     if (r->mispredicts)
         pmu__some(pmu, PMU_BR_MISPRED_RETIRED, r->mispredicts, r->cycles);
     if (r->clears)
-        pmu__some(pmu, PMU_MACHINE_CLEARS, r->clears, r->cycles);
+        pmu__clears(pmu, r);
     if (r->delivered_ms)
         pmu__some(pmu, PMU_IDQ_MS_UOPS, r->delivered_ms, r->cycles);
     if (r->retired_ms)

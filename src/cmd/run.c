@@ -33,10 +33,11 @@ static const char usage_text[] =
     "  -a, --all                 every tree node and stack component, not only what matters\n"
     "  -l, --level N             the tree down to level N only\n"
     "      --compare             the exact tree beside the one derived from simulated counters\n"
+    "      --stages              CPI stacks of rename, execution and retirement side by side (a few % "
+    "slower)\n"
     "      --metrics FILE        evaluate a metric file in perf's JSON schema on the simulated counters too\n"
-    "      --counters N[,CYCLES] the counter tree once more with N general counters, time-multiplexed in "
-    "turns\n"
-    "                            of CYCLES (20000) as perf does it, and the error that makes\n"
+    "      --counters N[,CYCLES] the counter tree as N counters see it that take turns of CYCLES (20000),\n"
+    "                            as under perf, and the error that makes\n"
     "      --ideal LIST          what would be gained without: any of l1 l2 l3 memory tlb branch icache\n"
     "                            frontend ports window, alone and together\n"
     "      --compare-cores LIST  the same execution on other cores too, side by side\n"
@@ -63,7 +64,8 @@ enum {
     OPT_COMPARE_CORES,
     OPT_METRICS,
     OPT_COPIES,
-    OPT_COUNTERS
+    OPT_COUNTERS,
+    OPT_STAGES
 };
 
 /* perf: 4 ms, some seconds' run being some thousand turns. A run here has some ten million cycles. */
@@ -77,6 +79,7 @@ static const struct option long_options[] = {
     {"all", no_argument, NULL, 'a'},
     {"level", required_argument, NULL, 'l'},
     {"compare", no_argument, NULL, OPT_COMPARE},
+    {"stages", no_argument, NULL, OPT_STAGES},
     {"metrics", required_argument, NULL, OPT_METRICS},
     {"counters", required_argument, NULL, OPT_COUNTERS},
     {"ideal", required_argument, NULL, OPT_IDEAL},
@@ -95,7 +98,7 @@ struct run_options {
     const char *output, *json, *compare_cores, *metrics;
     uint64_t max_instructions, n_copies;
     uint64_t counters, turn_cycles;
-    bool quiet, help;
+    bool stages, quiet, help;
 };
 
 /* "4" or "4,100000". */
@@ -154,6 +157,9 @@ static int parse(int argc, char **argv, struct run_options *o)
         case OPT_COMPARE:
             o->text.compare = true;
             break;
+        case OPT_STAGES:
+            o->stages = true;
+            break;
         case OPT_METRICS:
             o->metrics = optarg;
             break;
@@ -187,9 +193,11 @@ static int parse(int argc, char **argv, struct run_options *o)
     }
     if (o->n_copies && o->counters)
         return options__usage_error("run", "--counters measures one core; leave out --copies");
-    if (o->n_copies && (o->ideal.n || o->compare_cores))
+    if (o->n_copies && (o->ideal.n || o->compare_cores || o->stages))
         return options__usage_error("run", "--copies cannot be combined with %s; ask for one in each run",
-                                    o->ideal.n ? "--ideal" : "--compare-cores");
+                                    o->ideal.n  ? "--ideal"
+                                    : o->stages ? "--stages"
+                                                : "--compare-cores");
     if (optind >= argc)
         return options__usage_error("run", "which program? Give it after the options: fathom run -- ./app");
     return 0;
@@ -344,6 +352,7 @@ int cmd_run(int argc, char **argv)
     so.max_instructions = o.max_instructions;
     so.quiet = o.quiet;
     so.metrics = o.metrics;
+    so.stages = o.stages;
     so.n_copies = (unsigned)o.n_copies;
     so.counters = (unsigned)o.counters;
     so.turn_cycles = (uint32_t)o.turn_cycles;

@@ -144,7 +144,8 @@ static int set_up_core(struct simulation *s, struct status *st)
         .predictor = s->predictor,
         .listener = {&s->truth.listener, &s->tip.listener, &s->pmu.listener, &s->stack.listener,
                      &s->stages.listener},
-        .n_listeners = 5,
+        .n_listeners = s->opt->stages ? 5 : 4,
+        .stage_waits = s->opt->stages,
     };
     if (s->mux.counters)
         pc.listener[pc.n_listeners++] = &s->mux.listener;
@@ -159,7 +160,7 @@ static int set_up_core(struct simulation *s, struct status *st)
 static int set_up_copies(struct simulation *s, struct status *st)
 {
     struct listener *const total[] = {&s->truth.listener, &s->tip.listener,    &s->pmu.listener,
-                                      &s->stack.listener, &s->stages.listener, NULL};
+                                      &s->stack.listener, NULL};
 
     if (copies__init(&s->copies, s->opt->n_copies, &s->opt->core, s->source, s->isa, total, st))
         return -1;
@@ -329,7 +330,7 @@ static void add_stacks(struct profile *p, const struct simulation *s)
     stack = new_stack(p, "exact");
     for (int w = 0; w < WAIT_COUNT; w++)
         add_component(p, stack, w, (double)s->stack.cycles[w]);
-    for (int stage = 0; stage < STAGES; stage++) {
+    for (int stage = 0; s->opt->stages && stage < STAGES; stage++) {
         stack = new_stack(p, stage_stacks__name(stage));
         for (int w = 0; w < WAIT_COUNT; w++)
             add_component(p, stack, w, stage_stacks__cycles(&s->stages, stage, w));

@@ -18,6 +18,7 @@ struct simulate_options {
     uint64_t max_instructions; /* stop after about as many; 0: run to the end */
     unsigned counters;         /* of a multiplexed PMU beside the unlimited one; 0: none */
     uint32_t turn_cycles;      /* of its groups of events */
+    bool stages;               /* the stacks of stages too */
     const char *metrics;       /* a metric file of the user, evaluated too; may be NULL */
     struct lane_plan beside;   /* simulated besides; may be empty */
     unsigned n_copies;         /* of the program on as many cores; 0: one core; excludes `beside` */

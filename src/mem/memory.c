@@ -530,7 +530,8 @@ bool memory__has_company(const struct memory *mem)
 void memory__wait_for_buffer(struct memory *mem, uint64_t from, uint64_t until)
 {
     memory__busy(mem, MEMORY_LFB_FULL, from, until);
-    mem->lfb_waits = (uint8_t)(mem->lfb_waits + (mem->lfb_waits < 255));
+    if (mem->lfb_waits < 255)
+        mem->lfb_waits++;
 }
 
 void memory__activity(struct memory *mem, uint64_t now, struct memory_activity *activity)

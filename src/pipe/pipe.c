@@ -103,6 +103,7 @@ static void configure(struct pipe *p, const struct pipe_config *config)
     p->ufs = config->ufs;
     p->ideal_frontend = config->ideal_frontend || config->ufs;
     p->every_cycle = config->every_cycle;
+    p->stage_waits = config->stage_waits && !config->endless;
 }
 
 struct pipe *pipe__new(const struct pipe_config *config, struct status *st)

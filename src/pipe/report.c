@@ -371,7 +371,7 @@ static const struct duop *wait_reason(struct pipe *p)
 {
     struct cycle_report *c = &p->cur;
     c->wait = WAIT_BASE;
-    if (c->retired && (p->endless || c->retired >= p->retire_width))
+    if (c->retired && (!p->stage_waits || c->retired >= p->retire_width))
         return NULL;
     if (p->rob_head < p->rob_tail)
         return head_wait(p);
@@ -418,7 +418,7 @@ void report__finish(struct pipe *p)
     p->judge_stall = false;
     const struct duop *head = wait_reason(p);
     p->blocker = NULL;
-    if (c->executed_fused < p->width && !p->endless) /* a head that waits is the oldest that does */
+    if (p->stage_waits && c->executed_fused < p->width) /* a head that waits is the oldest that does */
         c->execute_wait = head && head->state != DUOP_DISPATCHED ? c->retire_wait : execute_wait(p, head);
     if (c->stall == STALL_BE_DEPENDENCY && !c->executed && p->pending.l1 > 0)
         c->stall = p->pending.l3 > 0   ? p->own_outstanding >= p->core->mem_bandwidth_requests

@@ -262,7 +262,7 @@ struct pipe {
     struct listener *listener[PIPE_MAX_LISTENERS];
     unsigned n_listeners;
     struct uop_listener *uops;
-    bool endless, unrolled, ufs, ideal_frontend, every_cycle;
+    bool endless, unrolled, ufs, ideal_frontend, every_cycle, stage_waits;
     uint32_t width, retire_width, n_ports;
 
     int64_t now;

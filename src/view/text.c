@@ -808,7 +808,7 @@ static void stacks(const struct page *page)
 
     if (n > 0)
         one_stack(page, profile->stack);
-    if (n < 2 || !page->opt->all)
+    if (n < 2)
         return;
     while (beside < n - 1 && beside < STACKS_BESIDE && same_components(more, more + beside))
         beside++;

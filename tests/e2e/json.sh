@@ -102,9 +102,11 @@ for core in snb ivb hsw bdw skl; do
     contract "dynamic program on $core" 7 --core $core -- "$guests/acts" echo
     holds "the core" ".run.core == \"$core\""
 done
-contract "other widths" 7 --set rob_entries=64 --set issue_width=3 -- "$guests/acts" echo
+contract "other widths, stages" 7 --stages --set rob_entries=64 --set issue_width=3 -- "$guests/acts" echo
 holds "the changed value is kept" '.run.core_text | test("rob_entries *= *64")'
 holds "the changed width" '.totals.issue_width == 3'
+holds "four stacks" '.stacks | keys == ["exact", "execute", "rename", "retire"]'
+holds "the same Base in every stage" '[.stacks | (.rename, .execute, .retire)[] | select(.component == "Base").cycles] | max - min < 5'
 contract "static program" 7 -- "$guests/acts-static" echo
 contract "program without C library" 0 -- "$guests/bare_copy"
 holds "its function" '[.functions[].name] | index("_start") != null'

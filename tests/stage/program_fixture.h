@@ -208,6 +208,7 @@ static inline void program_fixture__run(struct program_fixture *fx)
                              .predictor = fx->predictor,
                              .listener = {&fx->truth.listener, &fx->counts.listener, &fx->stages.listener},
                              .n_listeners = 3,
+                             .stage_waits = true,
                              .uops = &fx->keeper};
     struct pipe *pipe = pipe__new(&pc, &st);
     program_fixture__must(pipe != NULL, &st);

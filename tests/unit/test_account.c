@@ -306,6 +306,7 @@ static void test_pmu_counts_what_retires_and_is_delivered(void **state)
     r[1].branches = 2;
     r[1].mispredicts = 1;
     r[1].clears = 1;
+    r[1].flush_kind = FLUSH_SELF_MODIFYING;
     r[1].load_level[0] = 1;
     r[1].load_level[4] = 2;
     r[1].executed = 5;
@@ -324,6 +325,8 @@ static void test_pmu_counts_what_retires_and_is_delivered(void **state)
     assert_int_equal(a.pmu.sum[PMU_BR_RETIRED], 2);
     assert_int_equal(a.pmu.sum[PMU_BR_MISPRED_RETIRED], 1);
     assert_int_equal(a.pmu.sum[PMU_MACHINE_CLEARS], 1);
+    assert_int_equal(a.pmu.sum[PMU_CLEARS_SMC], 1);
+    assert_int_equal(a.pmu.sum[PMU_CLEARS_MEMORY_ORDERING], 0);
     assert_int_equal(a.pmu.sum[PMU_LOADS_L1], 1);
     assert_int_equal(a.pmu.sum[PMU_LOADS_DRAM], 2);
     assert_int_equal(a.pmu.sum[PMU_OPS_EXECUTED], 5);
