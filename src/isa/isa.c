@@ -21,6 +21,23 @@ void *isa__alloc(struct isa *isa, size_t size)
     return p;
 }
 
+/* The ports that the table names must be those the core has: with eight, uops are bound by other rules (PA-5,
+ * PA-6). */
+static int check_ports(const struct table *table, const struct core *core, struct status *st)
+{
+    uint32_t all = 0, needed = 0;
+
+    for (uint32_t i = 0; i < table->n_port_groups; i++)
+        all |= table->port_groups[i].ports;
+    while (all >> needed)
+        needed++;
+    if (core->ports == needed || (needed >= 8 && core->ports > needed))
+        return 0;
+    return status__fail(
+        st, "core %s: ports = %u does not fit the instruction table %s, which has %u; use %u%s", core->name,
+        core->ports, core->insn_table, needed, needed, needed >= 8 ? ", or up to 16" : "");
+}
+
 struct isa *isa__open(const struct core *core, struct status *st)
 {
     struct isa *isa = calloc(1, sizeof *isa);
@@ -43,7 +60,7 @@ struct isa *isa__open(const struct core *core, struct status *st)
         status__fail(st, "out of memory");
         goto fail;
     }
-    if (table__open(&isa->table, core->insn_table, st))
+    if (table__open(&isa->table, core->insn_table, st) || check_ports(&isa->table, core, st))
         goto fail;
     return isa;
 fail:

@@ -192,6 +192,32 @@ static void test_WP_06_the_wrong_path_takes_slots(void **state)
     }
 }
 
+/* wrong_path=no: nothing is fetched behind a wrong prediction; predictions and penalty are the same. */
+static void test_WP_06_without_wrong_paths(void **state)
+{
+    static const int64_t penalty[CORES] = {15, 15, 15, 15, 16};
+    (void)state;
+    for (int c = 0; c < CORES; c++) {
+        uint64_t mispredicts[2];
+        unsigned n[2];
+        for (unsigned k = 0; k < 2; k++) {
+            struct program_fixture fx;
+            program_fixture__open(&fx, names[c],
+                                  (const char *const[]){k ? "wrong_path=yes" : "wrong_path=no"}, 1);
+            struct program_coins coins = program_fixture__flip_coins(&fx, 2000);
+            program_fixture__run(&fx);
+            assert_int_equal(fx.truth.squashed > 0, k);
+            assert_int_equal(fx.counts.insns, fx.n_steps);
+            n[k] = count_penalties(&fx, coins.branch, fx.n_uops / 2, penalty[c]);
+            mispredicts[k] = fx.counts.mispredicts;
+            program_fixture__close(&fx);
+        }
+        assert_int_equal(mispredicts[0], mispredicts[1]);
+        assert_int_equal(n[0], n[1]);
+        assert_true(n[0] > 300);
+    }
+}
+
 /* A loop of one path: after the given number of equal iterations it comes from the LSD, not on SKL. */
 static void test_LSD_07_detection(void **state)
 {
@@ -299,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_BP_05_unknown_branches_not_taken_are_free),
         cmocka_unit_test(test_WP_02_windows_are_cached_by_entry_point),
         cmocka_unit_test(test_WP_06_the_wrong_path_takes_slots),
+        cmocka_unit_test(test_WP_06_without_wrong_paths),
         cmocka_unit_test(test_LSD_07_detection),
         cmocka_unit_test(test_FE_20_one_taken_branch_a_cycle),
         cmocka_unit_test(test_FE_20_a_bubble_without_the_fast_btb),

@@ -680,9 +680,31 @@ static void test_names(void **state)
     assert_string_equal(isa__form_name(isa, insn_of(state, SKL, "75f0"), buf, sizeof buf), "JNZ REL8");
 }
 
+/* Ports are bound by the rules of six or of eight: a core must have those of its table. */
+static void test_ports_fit_the_table(void **state)
+{
+    static const struct {
+        const char *core, *ports, *want; /* NULL: accepted */
+    } the[] = {{"skl", "ports=6", "use 8"}, {"skl", "ports=7", "use 8"}, {"skl", "ports=10", NULL},
+               {"snb", "ports=7", "use 6"}, {"snb", "ports=8", "use 6"}, {"ivb", "ports=6", NULL}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof the / sizeof *the; i++) {
+        struct core core;
+        struct status st = {0};
+        assert_int_equal(core__load(&core, the[i].core, &the[i].ports, 1, &st), 0);
+        struct isa *isa = isa__open(&core, &st);
+        assert_int_equal(isa != NULL, the[i].want == NULL);
+        if (the[i].want)
+            assert_non_null(strstr(st.text, the[i].want));
+        isa__close(isa);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ports_fit_the_table),
         cmocka_unit_test(test_read_modify_write),
         cmocka_unit_test(test_indexed_unlaminates),
         cmocka_unit_test(test_multiply),
