@@ -254,7 +254,7 @@ static int64_t read_memory(struct pipe *p, struct duop *u)
     if (r.lfb_full) /* the request itself takes the level's latency */
         u->lfb_until = (int64_t)r.ready - p->level_cyc[u->waits_for];
     note_load(p, (int64_t)r.ready, &r);
-    if (r.level >= MEM_L3 || r.level == MEM_LFB)
+    if (r.level >= MEM_L3 || r.level == MEM_LFB || r.tlb_until)
         p->mem_change_at = p->now;
     return (int64_t)r.ready;
 }
@@ -311,6 +311,8 @@ void execute__dispatch(struct pipe *p, struct duop *u)
             int64_t t = (int64_t)memory__translate_store(p->memory, u->access->addr, u->access->size_bytes,
                                                          (uint64_t)p->now);
             u->tlb_until = t > p->now ? t : 0;
+            if (t > p->now)
+                p->mem_change_at = p->now; /* the walk may go to memory */
             known = max_cycle(known, t);
         }
         u->done_at = max_cycle(u->done_at, known);
