@@ -141,7 +141,7 @@ static void read_sources(struct pipe *p, struct duop *u)
             if (p->trace && at > u->ready)
                 trace__of(p, u)->producer = producer->seq;
             if (at > u->ready)
-                u->last = producer->seq + 1;
+                u->last = (uint32_t)(producer->seq + 1);
             u->ready = max_cycle(u->ready, at);
         } else
             add_edge(p, u, producer, v->lat_cyc);

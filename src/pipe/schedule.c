@@ -149,7 +149,7 @@ void schedule__wake(struct pipe *p, struct duop *u)
         if (p->trace && at > c->ready)
             trace__of(p, c)->producer = u->seq;
         if (at > c->ready)
-            c->last = u->seq + 1;
+            c->last = (uint32_t)(u->seq + 1);
         c->ready = max_cycle(c->ready, at);
         if (--c->pending == 0 && c->flags & DUOP_ISSUED)
             schedule__set_ready(p, c);
