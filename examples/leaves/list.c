@@ -6,7 +6,7 @@
  */
 #include "leaves.h"
 
-enum { ELEMENTS = 12288, FEW = 256, STEPS = 350000 };
+enum { ELEMENTS = 12288, FEW = 256, STEPS = 450000 };
 
 struct element {
     struct element *next;

@@ -140,7 +140,7 @@ static void read_sources(struct pipe *p, struct duop *u)
             int64_t at = producer->base + v->lat_cyc;
             if (at > u->ready) {
                 u->ready = at;
-                u->last = producer->seq + 1;
+                u->last = (uint32_t)(producer->seq + 1);
                 if (p->trace)
                     trace__of(p, u)->producer = producer->seq;
             }

@@ -22,7 +22,9 @@ static int64_t result_at(const struct duop *u)
 /* The part of [from, from + cycles) before the uop was the oldest: nobody has been charged for it. */
 static int64_t uncharged(const struct duop *u, int64_t from, int64_t cycles)
 {
-    return u->head_at && u->head_at - from < cycles ? max_cycle(u->head_at - from, 0) : cycles;
+    int64_t before = (int32_t)(u->head_at - (uint32_t)from);
+
+    return u->head_at && before < cycles ? max_cycle(before, 0) : cycles;
 }
 
 /* How long a dispatched uop waited for its port, a complete load longer than a hit takes. */
@@ -87,7 +89,7 @@ static struct duop *last_source(struct pipe *p, const struct duop *u)
 {
     struct duop *o = u->last ? pipe__uop(p, u->last - 1) : NULL;
 
-    return o && o->seq == u->last - 1 && o->state == DUOP_DISPATCHED ? o : NULL;
+    return o && (uint32_t)(o->seq + 1) == u->last && o->state == DUOP_DISPATCHED ? o : NULL;
 }
 
 /* The delays from `u` back to `from` are charged to `u` and to no other. */
@@ -205,7 +207,7 @@ static void backend_stall(struct pipe *p)
     if (r.load && p->planned - r.load->fetched <= p->fetched_mask) /* it may have left the ring */
         c->stall_site = pipe__fetched(p, r.load->fetched)->site;
     if (!u->head_at)
-        u->head_at = p->now;
+        u->head_at = (uint32_t)p->now;
 }
 
 static int64_t change_at(const struct pipe *p, int64_t t, int64_t at)

@@ -149,7 +149,7 @@ void schedule__wake(struct pipe *p, struct duop *u)
         int64_t at = u->base + edge->lat_cyc;
         if (at > c->ready) {
             c->ready = at;
-            c->last = u->seq + 1;
+            c->last = (uint32_t)(u->seq + 1);
             if (p->trace)
                 trace__of(p, c)->producer = u->seq;
         }

@@ -130,14 +130,15 @@ struct duop {
     uint64_t fetched;             /* instruction */
     int64_t tlb_until, lfb_until; /* loads: waiting for a translation, a fill buffer until then */
     uint64_t edge_end;            /* edges before it are its own or older ones' */
-    uint64_t last;                /* uop whose result it got last + 1; 0: none that mattered */
-    int64_t head_at;              /* since when slots were lost to it as the oldest; 0: never */
-    uint32_t heir;                /* uop to which its delay was charged + 1 (low bits), 0: none */
-    uint16_t next;                /* in a wheel bucket or a store's list of waiting loads: slot + 1 */
-    uint16_t waiters;             /* first edge of its consumers + 1 */
-    uint16_t pending;             /* operands not known */
-    uint16_t tp_cyc;              /* EX-15, first uop only */
-    uint16_t port_wait;           /* cycles between ready and dispatched */
+    /* low bits of numbers that are never far away; 0: none */
+    uint32_t last;      /* seq + 1 of the uop whose result it got last */
+    uint32_t head_at;   /* cycle since when slots were lost to it as the oldest */
+    uint32_t heir;      /* seq + 1 of the uop to which its delay was charged */
+    uint16_t next;      /* in a wheel bucket or a store's list of waiting loads: slot + 1 */
+    uint16_t waiters;   /* first edge of its consumers + 1 */
+    uint16_t pending;   /* operands not known */
+    uint16_t tp_cyc;    /* EX-15, first uop only */
+    uint16_t port_wait; /* cycles between ready and dispatched */
     uint16_t form;
     uint8_t port;
     uint8_t state;     /* enum duop_state */
