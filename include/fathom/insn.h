@@ -84,7 +84,7 @@ struct recipe {
     bool eliminated;            /* candidate for move elimination: try it, else use RECIPE_MOVE */
     bool zero;                  /* no uop needs a port: outputs ready at rename (RN-4) */
     bool zero_idiom;            /* the zeroing idiom (EX-9 index rule) */
-    bool single; /* one uop with a port and nothing special: no fence, lock, serialisation, period */
+    bool plain; /* one laminated uop, all uops have ports, nothing special: no fence, lock, period, ... */
 };
 
 /* Situations; bits combine. */

@@ -19,6 +19,7 @@ enum {
 enum { PORT_LOAD = 1 << 2 | 1 << 3, PORT_STD = 1 << 4, PORT_STA = 1 << 7, PORT_MEMORY = 0x9c };
 
 enum { MAX_INPUTS = 24, MAX_OUTPUTS = 16 };
+enum { PLAIN_UOPS = 4 }; /* most of a recipe that the renamer takes in one go */
 enum input_kind { INPUT_REG, INPUT_FLAGS, INPUT_ADDRESS, INPUT_LOADED };
 
 struct input {
@@ -687,8 +688,10 @@ const struct recipe *crack__recipe(struct isa *isa, const struct decoded *d, con
     recipe->tp_cyc = facts.f.tp_cyc;
     recipe->eliminated = facts.elim;
     recipe->zero_idiom = recipe->zero && facts.row && facts.row->zero_idiom;
-    recipe->single = recipe->n_uops == 1 && recipe->uops[0].ports && !recipe->tp_cyc && !recipe->eliminated &&
-                     !(insn->flags & (INSN_SERIALIZING | INSN_FENCE_LOAD | INSN_FENCE_STORE | INSN_LOCKED));
+    recipe->plain = n_lams == 1 && recipe->n_uops <= PLAIN_UOPS && !recipe->tp_cyc && !recipe->eliminated &&
+                    !(insn->flags & (INSN_SERIALIZING | INSN_FENCE_LOAD | INSN_FENCE_STORE | INSN_LOCKED));
+    for (unsigned i = 0; i < recipe->n_uops; i++)
+        recipe->plain = recipe->plain && recipe->uops[i].ports;
     if (recipe->zero && !facts.elim && facts.row) { /* RN-4, RN-6: results are ready at rename */
         struct uop *first = (struct uop *)recipe->uops;
         for (unsigned i = 0; i < w.n_out; i++)

@@ -100,10 +100,8 @@ void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
     p->cur.squash_clear = p->cur.squashed;
     p->cur.clears++;
     p->uop_head = p->uop_tail;
-    p->edge_head = p->edge_tail;
     memset(p->ren.map, 0, sizeof p->ren.map);
-    memset(p->ren.elim[0].set, 0, sizeof p->ren.elim[0].set);
-    memset(p->ren.elim[1].set, 0, sizeof p->ren.elim[1].set);
+    p->ren.elim[0].in_use = p->ren.elim[1].in_use = 0;
     p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
     p->ren_insn = 0;
     p->flush_at = CYCLE_NEVER;

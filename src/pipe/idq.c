@@ -58,8 +58,8 @@ static void first_delivery(struct pipe *p, struct fetched *f, uint64_t i)
     bool resolves = f->flags & F_MISPREDICT && !(f->flags & F_WRONG);
     if (resolves)
         p->stack_saved = p->stack;
-    else if (f->recipe->single && !p->ufs)
-        f->flags |= F_SINGLE;
+    else if (f->recipe->plain && !p->ufs)
+        f->flags |= F_PLAIN;
 }
 
 void idq__deliver(struct pipe *p, uint64_t fetched, unsigned first_lam, unsigned end_lam, bool from_ms)

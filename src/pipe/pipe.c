@@ -189,8 +189,10 @@ static int64_t next_event(struct pipe *p)
         for (unsigned k = 0; k < e->n_uops; k++) {
             const struct duop *u = pipe__uop(p, e->first_uop + k);
             done = max_cycle(done, u->done_at);
-            t = earlier(t, after_now(p, u->tlb_until)); /* the reason changes then */
-            t = earlier(t, after_now(p, u->lfb_until));
+            if (u->t->kind != UOP_COMPUTE) { /* the reason changes then */
+                t = earlier(t, after_now(p, u->tlb_until));
+                t = earlier(t, after_now(p, u->lfb_until));
+            }
             if (u->t->kind == UOP_LOAD && u->flags & DUOP_KNOWN)
                 t = earlier(t, after_now(p, u->done_at - p->level_cyc[u->waits_for]));
             if (u->done_at == CYCLE_NEVER)

@@ -60,9 +60,9 @@ static void join_set(struct pipe *p, unsigned src, unsigned dst)
     int s = p->ren.set_of[src];
     leave_set(p, dst);
     if (!(p->ren.shared >> src & 1)) {
-        for (s = 0; e->set[s].used; s++)
-            assert(s + 1 < (int)(sizeof e->set / sizeof e->set[0]));
-        e->set[s].used = true;
+        s = __builtin_ctz(~e->in_use);
+        assert(s < (int)(sizeof e->set / sizeof e->set[0]));
+        e->in_use |= 1u << s;
         e->set[s].single = false;
         e->set[s].names = 1ull << src;
         p->ren.set_of[src] = (int8_t)s;
@@ -77,7 +77,7 @@ static void join_set(struct pipe *p, unsigned src, unsigned dst)
 static void release_set(struct pipe *p, struct elim_class *e, int s)
 {
     p->ren.shared &= ~e->set[s].names;
-    e->set[s].used = false;
+    e->in_use &= ~(1u << s);
 }
 
 /* RN-10 as 17.1 reads it: at the end of a cycle in which the renamer ran. */
@@ -89,15 +89,14 @@ static void end_of_active_cycle(struct pipe *p)
             continue;
         bool lone_go = e->now == 0 && (c == 1 || !p->core->elim_gpr_all_aliases);
         uint32_t used = 0;
-        for (int s = 0; s < (int)(sizeof e->set / sizeof e->set[0]); s++) {
-            if (!e->set[s].used)
-                continue;
+        for (uint32_t m = e->in_use; m; m &= m - 1) {
+            int s = __builtin_ctz(m);
             bool lone = (e->set[s].names & (e->set[s].names - 1)) == 0;
             if (!e->set[s].names || (lone_go && lone && e->set[s].single))
                 release_set(p, e, s);
             else
-                e->set[s].single = lone;
-            used += e->set[s].used;
+                used++;
+            e->set[s].single = lone;
         }
         for (int i = 3; i > 0; i--) {
             e->history_n[i] = e->history_n[i - 1];
@@ -120,11 +119,11 @@ void rename__idle_cycles(struct pipe *p, int64_t n)
 
 /* --- uops of an instruction ------------------------------------------------------------------- */
 
-static void add_edge(struct pipe *p, struct duop *u, struct duop *producer, uint32_t lat)
+static void add_edge(struct duop *u, unsigned operand, struct duop *producer, uint32_t lat)
 {
-    unsigned i = p->edge_tail++ & (EDGE_RING - 1);
-    p->edge[i] = (struct edge){.consumer = u->seq, .lat_cyc = lat, .next = producer->waiters};
-    producer->waiters = (uint16_t)(i + 1);
+    unsigned slot = u->seq & (UOP_RING - 1);
+    u->edge[operand] = (struct edge){.lat_cyc = (uint16_t)lat, .next = producer->waiters};
+    producer->waiters = (uint16_t)(slot * UOP_MAX_SRC + operand + 1);
     u->pending++;
 }
 
@@ -142,7 +141,7 @@ static void read_sources(struct pipe *p, struct duop *u)
                 trace__of(p, u)->producer = producer->seq;
             u->ready = max_cycle(u->ready, at);
         } else
-            add_edge(p, u, producer, v->lat_cyc);
+            add_edge(u, k, producer, v->lat_cyc);
     }
 }
 
@@ -167,11 +166,19 @@ static struct duop *new_uop(struct pipe *p, const struct uop *t, unsigned index,
 {
     uint64_t seq = p->uop_tail++;
     struct duop *u = pipe__uop(p, seq);
-    *u = (struct duop){.t = t, .seq = seq, .done_at = CYCLE_NEVER, .fetched = fetched, .ready = -1000};
+    u->t = t;
+    u->seq = seq;
+    u->ready = -1000;
+    u->done_at = CYCLE_NEVER;
+    u->fetched = (uint32_t)fetched;
+    u->waiters = u->pending = 0;
+    u->tp_cyc = 0;
+    u->state = DUOP_WAITING;
+    u->flags = 0;
+    u->fence = 0;
     if (p->trace)
         *trace__of(p, u) = (struct duop_trace){.queued_at = -1, .dispatched_at = -1, .index = (uint8_t)index};
     read_sources(p, u);
-    u->edge_end = p->edge_tail;
     return u;
 }
 
@@ -198,6 +205,7 @@ static void memory_uop(struct pipe *p, struct duop *u, const struct fetched *f, 
 {
     const struct access *a = f->flags & F_WRONG ? NULL : access_of(p, f->step, u->t);
     u->access = a;
+    u->tlb_until = u->lfb_until = 0;
     if (u->t->kind == UOP_LOAD) {
         if (fast_load(p, f->insn, u->t))
             u->flags |= DUOP_FAST_LOAD;
@@ -339,6 +347,30 @@ static void issue_uop(struct pipe *p, struct duop *u, unsigned slot)
         schedule__set_ready(p, u);
 }
 
+static struct rob_entry *new_rob_entry(struct pipe *p, const struct idq_entry *q, const struct fetched *f,
+                                       uint64_t first_uop, unsigned flags)
+{
+    struct rob_entry *e = pipe__rob(p, p->rob_tail++);
+    *e = (struct rob_entry){.first_uop = first_uop,
+                            .fetched = q->fetched,
+                            .next_step = f->next_step,
+                            .issued_at = p->now,
+                            .site = f->site,
+                            .flags = (uint8_t)flags};
+    return e;
+}
+
+static void add_to_rob_entry(struct pipe *p, struct rob_entry *e, const struct uop *t)
+{
+    const unsigned writes_int = t->results & 1, writes_vec = t->results >> 1;
+    e->n_uops++;
+    e->n_loads = (uint8_t)(e->n_loads + (t->kind == UOP_LOAD));
+    e->n_int = (uint8_t)(e->n_int + writes_int);
+    e->n_vec = (uint8_t)(e->n_vec + writes_vec);
+    p->prf_int_free -= (int32_t)writes_int;
+    p->prf_vec_free -= (int32_t)writes_vec;
+}
+
 /* One laminated uop into the ROB: one entry for each fused-domain uop. */
 static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned slot)
 {
@@ -352,25 +384,15 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
     for (unsigned k = 0; k < lam->n_uops; k++) {
         const struct uop *t = &r->uops[p->ren_uop++];
         if (p->ufs ? split || !e : t->flags & UOP_FUSED_HEAD) {
-            e = pipe__rob(p, p->rob_tail++);
-            *e = (struct rob_entry){
-                .first_uop = p->ren_seq,
-                .fetched = q->fetched,
-                .next_step = f->next_step,
-                .issued_at = p->now,
-                .site = f->site,
-                .flags = (uint8_t)((q->from_ms ? ROB_MS : 0) | (f->flags & F_WRONG ? ROB_WRONG : 0))};
+            e = new_rob_entry(p, q, f, p->ren_seq,
+                              (q->from_ms ? ROB_MS : 0) | (f->flags & F_WRONG ? ROB_WRONG : 0));
             fused++;
         }
         if (!t->ports || r->eliminated)
             continue;
         struct duop *u = pipe__uop(p, p->ren_seq++);
         assert(u->t == t);
-        e->n_uops++;
-        e->n_loads = (uint8_t)(e->n_loads + (t->kind == UOP_LOAD));
-        e->n_stores = (uint8_t)(e->n_stores + (t->kind == UOP_STA));
-        e->n_int = (uint8_t)(e->n_int + (t->results & 1));
-        e->n_vec = (uint8_t)(e->n_vec + (t->results >> 1));
+        add_to_rob_entry(p, e, t);
         issue_uop(p, u, slot + fused - 1);
         p->rs_used++;
     }
@@ -385,35 +407,38 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
     return fused;
 }
 
-/* The usual instruction in one go: what rename_insn and issue_lam do, for a recipe that is `single`. */
-static void issue_single(struct pipe *p, const struct idq_entry *q, struct fetched *f, unsigned slot)
+/* The usual instruction in one go: what rename_insn and issue_lam do, for a recipe that is `plain`. */
+static void issue_plain(struct pipe *p, const struct idq_entry *q, const struct fetched *f, unsigned slot)
 {
     const struct recipe *r = f->recipe;
-    const struct uop *t = r->uops;
-    struct duop *u = new_uop(p, t, 0, q->fetched);
-    uint64_t no_store = 0;
+    const unsigned n = r->n_uops, flags = (f->flags & F_WRONG ? ROB_WRONG : 0) | (q->from_ms ? ROB_MS : 0);
+    const uint64_t first = p->uop_tail;
+    struct rob_entry *e = NULL;
+    uint64_t store = 0;
 
-    if (t->kind != UOP_COMPUTE)
-        memory_uop(p, u, f, &no_store);
+    for (unsigned k = 0; k < n; k++) {
+        struct duop *u = new_uop(p, &r->uops[k], k, q->fetched);
+        if (u->t->kind != UOP_COMPUTE)
+            memory_uop(p, u, f, &store);
+        if (n > 1)
+            write_temps(p, u);
+    }
     written_registers(p, f->insn, r);
-    write_registers(p, u);
-    unsigned flags = ROB_ENDS | (f->flags & F_WRONG ? ROB_WRONG : 0) | (q->from_ms ? ROB_MS : 0) |
-                     (f->insn->branch != BRANCH_NONE || f->flags & F_PAIR ? ROB_BRANCH : 0);
-    *pipe__rob(p, p->rob_tail++) = (struct rob_entry){.first_uop = u->seq,
-                                                      .fetched = q->fetched,
-                                                      .next_step = f->next_step,
-                                                      .issued_at = p->now,
-                                                      .site = f->site,
-                                                      .n_uops = 1,
-                                                      .flags = (uint8_t)flags,
-                                                      .n_insns = f->n_insns,
-                                                      .n_loads = t->kind == UOP_LOAD,
-                                                      .n_int = t->results & 1,
-                                                      .n_vec = t->results >> 1};
-    p->prf_int_free -= t->results & 1;
-    p->prf_vec_free -= t->results >> 1;
-    issue_uop(p, u, slot);
-    p->rs_used++;
+    for (unsigned k = 0; k < n; k++) {
+        struct duop *u = pipe__uop(p, first + k);
+        const struct uop *t = u->t;
+        write_registers(p, u);
+        if (t->flags & UOP_FUSED_HEAD) {
+            slot += e != NULL;
+            e = new_rob_entry(p, q, f, first + k, flags);
+        }
+        add_to_rob_entry(p, e, t);
+        issue_uop(p, u, slot);
+    }
+    e->flags =
+        (uint8_t)(flags | ROB_ENDS | (f->insn->branch != BRANCH_NONE || f->flags & F_PAIR ? ROB_BRANCH : 0));
+    e->n_insns = f->n_insns;
+    p->rs_used += n;
 }
 
 static void issue_special(struct pipe *p, const struct idq_entry *q, unsigned slot)
@@ -438,8 +463,7 @@ static void issue_special(struct pipe *p, const struct idq_entry *q, unsigned sl
 /* Buffers of which an instruction takes entries, whole programs only (RT-5, RT-7). */
 static uint8_t lacking(struct pipe *p, const struct recipe *r)
 {
-    if (p->uop_tail - p->uop_head + r->n_uops + 8 > UOP_RING ||
-        p->edge_tail - p->edge_head + 16 * (r->n_uops + 1) > EDGE_RING)
+    if (p->uop_tail - p->uop_head + r->n_uops + 8 > UOP_RING)
         return RES_RS;
     if (p->store_tail - p->store_head + r->n_stores > STORE_RING - 8)
         return RES_STORE_BUFFER;
@@ -472,11 +496,13 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
         p->idq_head++;
         return true;
     }
-    if (f->flags & F_SINGLE && p->roomy) {
-        if (*slots >= p->width || (*slots && f->flags & F_PASS_START)) /* LSD-2 */
+    if (f->flags & F_PLAIN && p->roomy) {
+        if (*slots && (*slots + f->recipe->n_fused > p->width || f->flags & F_PASS_START)) /* ID-3, LSD-2 */
             return false;
-        issue_single(p, q, f, *slots);
-        *slots += 1;
+        if (*slots >= p->width)
+            return false;
+        issue_plain(p, q, f, *slots);
+        *slots += f->recipe->n_fused;
         p->idq_head++;
         return true;
     }
@@ -499,12 +525,7 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
         rename_insn(p, q->fetched);
         p->ren_insn = q->fetched + 1;
     }
-    uint64_t rob = p->rob_tail;
     *slots += issue_lam(p, q, *slots);
-    for (; !p->endless && rob < p->rob_tail; rob++) {
-        p->prf_int_free -= pipe__rob(p, rob)->n_int;
-        p->prf_vec_free -= pipe__rob(p, rob)->n_vec;
-    }
     p->idq_head++;
     return true;
 }
@@ -512,9 +533,8 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
 /* Whatever four ordinary instructions take fits for sure: lacking() need not be asked for each. */
 static bool is_roomy(const struct pipe *p)
 {
-    bool rings = p->uop_tail - p->uop_head < UOP_RING - 128 &&
-                 p->edge_tail - p->edge_head < EDGE_RING - 2048 &&
-                 p->store_tail - p->store_head < STORE_RING - 80;
+    bool rings =
+        p->uop_tail - p->uop_head < UOP_RING - 128 && p->store_tail - p->store_head < STORE_RING - 80;
     if (p->endless || !rings)
         return rings;
     return p->loads_used + 24 <= p->core->load_buffer && p->stores_used + 12 <= p->core->store_buffer &&
@@ -537,8 +557,6 @@ void rename__step(struct pipe *p)
     uint8_t why = RES_NONE;
     bool merge_done = false;
 
-    for (unsigned i = 0; i < p->n_ports; i++)
-        p->snapshot[i] = p->usage[i]; /* PA-3 */
     p->gate_closed = true;
     if (p->now < p->blocked_until) { /* BP-4 */
         report__stall(p, 0, RES_NONE);
@@ -548,6 +566,7 @@ void rename__step(struct pipe *p)
     if (why == RES_NONE) {
         p->gate_closed = false;
         p->roomy = is_roomy(p);
+        memcpy(p->snapshot, p->usage, sizeof p->snapshot); /* PA-3 */
         while (idq__used(p) && take(p, &slots, &why, &merge_done))
             ;
         if (p->core->elim_history)

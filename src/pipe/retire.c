@@ -39,8 +39,6 @@ static void retire_entry(struct pipe *p, struct rob_entry *e)
     if (p->trace)
         trace__retired(p, e);
     p->uop_head = e->first_uop + e->n_uops;
-    if (e->n_uops)
-        p->edge_head = pipe__uop(p, p->uop_head - 1)->edge_end;
     p->loads_used -= e->n_loads;
     p->prf_int_free += e->n_int;
     p->prf_vec_free += e->n_vec;

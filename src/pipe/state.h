@@ -40,7 +40,6 @@
 enum {
     UOP_RING = 1024, /* bit masks of 16 words */
     UOP_WORDS = UOP_RING / 64,
-    EDGE_RING = 8192, /* operand edges of the uops in flight */
     ROB_RING = 1024,
     IDQ_RING = 256,
     IQ_RING = 64,
@@ -65,7 +64,7 @@ enum fetched_flag {
     F_HOLD = 1 << 7,       /* fetch stops until it is decoded (BACLEAR) */
     F_BUBBLE = 1 << 8,     /* taken, target from the slower BTB level (FE-20) */
     F_PASS_START = 1 << 9, /* LSD: first of a replicated pass */
-    F_SINGLE = 1 << 11,    /* its recipe is `single` and it starts no wrong path: issued in one go */
+    F_PLAIN = 1 << 11,     /* its recipe is `plain` and it starts no wrong path: issued in one go */
     F_NOT_TAKEN = 1 << 10, /* conditional branch (or its pair) predicted not taken */
 };
 
@@ -117,45 +116,51 @@ enum duop_flag {
     DUOP_DRAINS = 64,    /* waits for an empty store buffer too: LOCK, MFENCE (EX-24) */
 };
 
-/* An unfused uop in flight. */
+/* An operand of which the producer's results are not known yet, in the list of the producer's consumers. */
+struct edge {
+    uint16_t next; /* slot of the next consumer x UOP_MAX_SRC + its operand + 1, 0: the last */
+    uint16_t lat_cyc;
+};
+
+/* An unfused uop in flight: two cache lines, of which most uops need little more than the first. */
 struct duop {
     const struct uop *t;
     uint64_t seq;
-    int64_t base;      /* results are ready at base + latency; valid with DUOP_KNOWN */
-    int64_t ready;     /* latest known operand */
-    int64_t issued_at; /* and, once in its port's queue, when it joined */
-    int64_t done_at;   /* completion, EX-5; CYCLE_NEVER until known */
-    uint64_t store;    /* STA, STD: own entry; load: entry it depends on, or 0 */
-    const struct access *access;
-    uint64_t fetched;             /* instruction */
-    int64_t tlb_until, lfb_until; /* loads: waiting for a translation, a fill buffer until then */
-    uint64_t edge_end;            /* edges before it are its own or older ones' */
-    uint16_t next;                /* in a wheel bucket or a store's list of waiting loads: slot + 1 */
-    uint16_t waiters;             /* first edge of its consumers + 1 */
-    uint16_t pending;             /* operands not known */
-    uint16_t tp_cyc;              /* EX-15, first uop only */
-    uint16_t port_wait;           /* cycles between ready and dispatched */
-    uint16_t form;
+    int64_t ready; /* latest known operand */
+    union {
+        int64_t issued_at; /* until dispatch; once in its port's queue, when it joined */
+        int64_t base;      /* results are ready at base + latency; valid with DUOP_KNOWN */
+    };
+    int64_t done_at;    /* completion, EX-5; CYCLE_NEVER until known */
+    uint32_t fetched;   /* instruction: the low bits of its index */
+    uint16_t waiters;   /* first consumer's edge, as in struct edge */
+    uint16_t pending;   /* operands not known */
+    uint16_t next;      /* in a wheel bucket or a store's list of waiting loads: slot + 1 */
+    uint16_t port_wait; /* cycles between ready and dispatched */
+    uint16_t tp_cyc;    /* EX-15, first uop only */
+    uint16_t form;      /* with tp_cyc */
     uint8_t port;
     uint8_t state;     /* enum duop_state */
     uint8_t flags;     /* enum duop_flag */
+    uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
     uint8_t level;     /* loads: enum mem_level */
     uint8_t waits_for; /* loads: level whose latency they pay (a merged miss: the first miss's) */
-    uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
     uint8_t l1_cause;  /* loads: enum stall for the time they wait in L1 */
+
+    /* loads, STA and STD only */
+    _Alignas(64) uint64_t store; /* STA, STD: own entry; load: entry it depends on, or 0 */
+    const struct access *access;
+    int64_t tlb_until, lfb_until; /* loads: waiting for a translation, a fill buffer until then */
+
+    struct edge edge[UOP_MAX_SRC]; /* by operand; valid while it is pending */
 };
+_Static_assert(sizeof(struct duop) == 128, "the slot of a uop is found by a shift");
 
 /* Kept only while somebody listens to uops. */
 struct duop_trace {
     uint64_t producer;
     int64_t queued_at, dispatched_at;
     uint8_t index; /* of its template, or UOP_RECORD_SYNC, _MERGE */
-};
-
-struct edge {
-    uint64_t consumer;
-    uint32_t lat_cyc;
-    uint16_t next;
 };
 
 enum rob_flag { ROB_ENDS = 1, ROB_MS = 2, ROB_MISPREDICT = 4, ROB_BRANCH = 8, ROB_WRONG = 16 };
@@ -168,7 +173,7 @@ struct rob_entry {
     uint16_t n_uops;
     uint8_t flags; /* enum rob_flag */
     uint8_t n_insns;
-    uint8_t n_loads, n_int, n_vec, n_stores;
+    uint8_t n_loads, n_int, n_vec;
 };
 
 struct store_entry {
@@ -190,8 +195,9 @@ struct elim_class {
     uint32_t slots;
     struct {
         uint64_t names; /* architectural registers that share it */
-        bool used, single;
+        bool single;
     } set[8];
+    uint32_t in_use;                        /* sets, bit = number */
     uint32_t now;                           /* eliminations in this cycle */
     uint32_t quiet;                         /* active cycles in a row without a set or an elimination */
     uint32_t history_n[4], history_used[4]; /* of the last active cycles, newest first */
@@ -342,7 +348,6 @@ struct pipe {
 
     /* schedule.c */
     uint64_t uop_head, uop_tail;
-    uint64_t edge_head, edge_tail;
     uint32_t rs_used;
     uint16_t usage[MAX_PORTS], snapshot[MAX_PORTS];
     uint32_t left_ports; /* ports whose uop of the previous cycle leaves the count (PA-2) */
@@ -388,7 +393,6 @@ struct pipe {
     /* rings, last: pipe__reset does not clear them, their heads and tails say what counts */
     struct idq_entry idq[IDQ_RING];
     struct duop uop[UOP_RING];
-    struct edge edge[EDGE_RING];
     struct store_entry store[STORE_RING];
     struct rob_entry rob[ROB_RING];
     struct cycle_report report[REPORT_BATCH];
