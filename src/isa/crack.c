@@ -19,7 +19,6 @@ enum {
 enum { PORT_LOAD = 1 << 2 | 1 << 3, PORT_STD = 1 << 4, PORT_STA = 1 << 7, PORT_MEMORY = 0x9c };
 
 enum { MAX_INPUTS = 24, MAX_OUTPUTS = 16 };
-enum { PLAIN_UOPS = 4 }; /* most of a recipe that the renamer takes in one go */
 enum input_kind { INPUT_REG, INPUT_FLAGS, INPUT_ADDRESS, INPUT_LOADED };
 
 struct input {
@@ -669,6 +668,25 @@ const struct recipe *crack__group(struct isa *isa, const struct uop *uops, unsig
     return recipe;
 }
 
+static void mark_plain(struct recipe *recipe, const struct insn *insn)
+{
+    if (recipe->n_lams != 1 || recipe->n_uops > PLAIN_UOPS || recipe->tp_cyc || recipe->eliminated ||
+        insn->flags & (INSN_SERIALIZING | INSN_FENCE_LOAD | INSN_FENCE_STORE | INSN_LOCKED))
+        return;
+    struct fused_counts *n = recipe->plain_fused - 1;
+    for (unsigned i = 0; i < recipe->n_uops; i++) {
+        const struct uop *uop = &recipe->uops[i];
+        if (!uop->ports)
+            return;
+        n += (uop->flags & UOP_FUSED_HEAD) != 0;
+        n->uops++;
+        n->loads = (uint8_t)(n->loads + (uop->kind == UOP_LOAD));
+        n->ints = (uint8_t)(n->ints + (uop->results & 1));
+        n->vecs = (uint8_t)(n->vecs + (uop->results >> 1));
+    }
+    recipe->plain = true;
+}
+
 const struct recipe *crack__recipe(struct isa *isa, const struct decoded *d, const struct insn *insn,
                                    unsigned variant)
 {
@@ -688,10 +706,7 @@ const struct recipe *crack__recipe(struct isa *isa, const struct decoded *d, con
     recipe->tp_cyc = facts.f.tp_cyc;
     recipe->eliminated = facts.elim;
     recipe->zero_idiom = recipe->zero && facts.row && facts.row->zero_idiom;
-    recipe->plain = n_lams == 1 && recipe->n_uops <= PLAIN_UOPS && !recipe->tp_cyc && !recipe->eliminated &&
-                    !(insn->flags & (INSN_SERIALIZING | INSN_FENCE_LOAD | INSN_FENCE_STORE | INSN_LOCKED));
-    for (unsigned i = 0; i < recipe->n_uops; i++)
-        recipe->plain = recipe->plain && recipe->uops[i].ports;
+    mark_plain(recipe, insn);
     if (recipe->zero && !facts.elim && facts.row) { /* RN-4, RN-6: results are ready at rename */
         struct uop *first = (struct uop *)recipe->uops;
         for (unsigned i = 0; i < w.n_out; i++)

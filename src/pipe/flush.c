@@ -101,7 +101,8 @@ void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
     p->cur.clears++;
     p->uop_head = p->uop_tail;
     memset(p->ren.map, 0, sizeof p->ren.map);
-    p->ren.elim[0].in_use = p->ren.elim[1].in_use = 0;
+    for (unsigned c = 0; c < 2; c++)
+        p->ren.elim[c].in_use = p->ren.elim[c].n_in_use = 0;
     p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
     p->ren_insn = 0;
     p->flush_at = CYCLE_NEVER;

@@ -36,13 +36,20 @@ static struct elim_class *class_of(struct pipe *p, unsigned reg)
 
 static bool can_eliminate(struct pipe *p, const struct elim_class *e)
 {
-    const uint32_t L = p->core->elim_history; /* RN-11 */
+    const uint32_t older = 8 * (p->core->elim_history - 1); /* RN-11 */
     if (p->ufs)
         return true;
-    uint32_t taken = e->now + e->history_used[L - 1];
-    for (uint32_t i = 0; i + 1 < L; i++)
-        taken += e->history_n[i];
+    uint64_t in_between = e->history_n & ((1ull << older) - 1);
+    uint64_t taken = e->now + (e->history_used >> older & 0xff) + (in_between * 0x0101010101010101 >> 56);
     return e->slots > taken;
+}
+
+static void note_names(struct elim_class *e, unsigned s)
+{
+    const uint64_t names = e->names[s];
+    const uint32_t bit = 1u << s;
+    e->empty = names ? e->empty & ~bit : e->empty | bit;
+    e->lone = names & (names - 1) ? e->lone & ~bit : e->lone | bit;
 }
 
 /* A name gets a new value: it leaves the set that shared the old one. */
@@ -50,34 +57,40 @@ static void leave_set(struct pipe *p, unsigned reg)
 {
     if (!(p->ren.shared >> reg & 1))
         return;
-    class_of(p, reg)->set[p->ren.set_of[reg]].names &= ~(1ull << reg);
+    struct elim_class *e = class_of(p, reg);
+    unsigned s = p->ren.set_of[reg];
+    e->names[s] &= ~(1ull << reg);
+    note_names(e, s);
     p->ren.shared &= ~(1ull << reg);
 }
 
 static void join_set(struct pipe *p, unsigned src, unsigned dst)
 {
     struct elim_class *e = class_of(p, dst);
-    int s = p->ren.set_of[src];
+    unsigned s = p->ren.set_of[src];
     leave_set(p, dst);
     if (!(p->ren.shared >> src & 1)) {
-        s = __builtin_ctz(~e->in_use);
-        assert(s < (int)(sizeof e->set / sizeof e->set[0]));
+        s = (unsigned)__builtin_ctz(~e->in_use);
+        assert(s < ELIM_SETS);
         e->in_use |= 1u << s;
-        e->set[s].single = false;
-        e->set[s].names = 1ull << src;
-        p->ren.set_of[src] = (int8_t)s;
+        e->n_in_use++;
+        e->was_lone &= ~(1u << s);
+        e->names[s] = 1ull << src;
+        p->ren.set_of[src] = (uint8_t)s;
     }
-    e->set[s].names |= 1ull << dst;
+    e->names[s] |= 1ull << dst;
+    note_names(e, s);
     p->ren.shared |= 1ull << src | 1ull << dst;
     e->quiet = 0;
-    p->ren.set_of[dst] = (int8_t)s;
+    p->ren.set_of[dst] = (uint8_t)s;
     e->now++;
 }
 
-static void release_set(struct pipe *p, struct elim_class *e, int s)
+static void release_sets(struct pipe *p, struct elim_class *e, uint32_t sets)
 {
-    p->ren.shared &= ~e->set[s].names;
-    e->in_use &= ~(1u << s);
+    e->in_use &= ~sets;
+    for (; sets; sets &= sets - 1, e->n_in_use--)
+        p->ren.shared &= ~e->names[__builtin_ctz(sets)];
 }
 
 /* RN-10 as 17.1 reads it: at the end of a cycle in which the renamer ran. */
@@ -85,26 +98,16 @@ static void end_of_active_cycle(struct pipe *p)
 {
     for (int c = 0; c < 2; c++) {
         struct elim_class *e = &p->ren.elim[c];
-        if (e->quiet > 4) /* the history holds zeros only */
+        if (e->quiet > ELIM_CYCLES) /* the history holds zeros only */
             continue;
         bool lone_go = e->now == 0 && (c == 1 || !p->core->elim_gpr_all_aliases);
-        uint32_t used = 0;
-        for (uint32_t m = e->in_use; m; m &= m - 1) {
-            int s = __builtin_ctz(m);
-            bool lone = (e->set[s].names & (e->set[s].names - 1)) == 0;
-            if (!e->set[s].names || (lone_go && lone && e->set[s].single))
-                release_set(p, e, s);
-            else
-                used++;
-            e->set[s].single = lone;
-        }
-        for (int i = 3; i > 0; i--) {
-            e->history_n[i] = e->history_n[i - 1];
-            e->history_used[i] = e->history_used[i - 1];
-        }
-        e->quiet = used || e->now ? 0 : e->quiet + 1;
-        e->history_n[0] = e->now;
-        e->history_used[0] = used;
+        uint32_t go = e->in_use & (e->empty | (lone_go ? e->lone & e->was_lone : 0));
+        if (go)
+            release_sets(p, e, go);
+        e->was_lone = e->lone;
+        e->quiet = e->in_use || e->now ? 0 : e->quiet + 1;
+        e->history_n = e->history_n << 8 | e->now;
+        e->history_used = e->history_used << 8 | e->n_in_use;
         e->now = 0;
     }
 }
@@ -113,7 +116,7 @@ void rename__idle_cycles(struct pipe *p, int64_t n)
 {
     if (p->gate_closed || !p->core->elim_history)
         return;
-    for (int64_t i = 0; i < n && i < 6; i++)
+    for (int64_t i = 0; i < n && i < ELIM_CYCLES + 2; i++)
         end_of_active_cycle(p);
 }
 
@@ -127,22 +130,31 @@ static void add_edge(struct duop *u, unsigned operand, struct duop *producer, ui
     u->pending++;
 }
 
-static void read_sources(struct pipe *p, struct duop *u)
+static void read_sources(struct pipe *p, struct duop *u, const struct uop *t)
 {
-    const struct uop *t = u->t;
+    const uint64_t head = p->uop_head;
+    int64_t ready = -1000;
+
+    u->pending = 0;
     for (unsigned k = 0; k < t->n_src; k++) {
-        struct value *v = &p->ren.map[t->src[k]];
-        if (v->uop < p->uop_head)
+        const struct value v = p->ren.map[t->src[k]];
+        if (v.uop < head)
             continue;
-        struct duop *producer = pipe__uop(p, v->uop);
+        struct duop *producer = pipe__uop(p, v.uop);
         if (producer->flags & DUOP_KNOWN) {
-            int64_t at = producer->base + v->lat_cyc;
-            if (p->trace && at > u->ready)
+            int64_t at = producer->base + v.lat_cyc;
+            if (p->trace && at > ready)
                 trace__of(p, u)->producer = producer->seq;
-            u->ready = max_cycle(u->ready, at);
+            ready = max_cycle(ready, at);
         } else
-            add_edge(u, k, producer, v->lat_cyc);
+            add_edge(u, k, producer, v.lat_cyc);
     }
+    u->ready = ready;
+}
+
+static struct value value_of(const struct duop *u, uint16_t lat_cyc)
+{
+    return (struct value){.uop = u->seq & ((1ull << 48) - 1), .lat_cyc = lat_cyc};
 }
 
 /* Results that only younger uops of the same instruction read. */
@@ -151,7 +163,7 @@ static void write_temps(struct pipe *p, const struct duop *u)
     const struct uop *t = u->t;
     for (unsigned k = 0; k < t->n_dst; k++)
         if (t->dst[k] >= R_TEMP0)
-            p->ren.map[t->dst[k]] = (struct value){.uop = u->seq, .lat_cyc = t->dst_lat[k]};
+            p->ren.map[t->dst[k]] = value_of(u, t->dst_lat[k]);
 }
 
 static void write_registers(struct pipe *p, const struct duop *u)
@@ -159,7 +171,7 @@ static void write_registers(struct pipe *p, const struct duop *u)
     const struct uop *t = u->t;
     for (unsigned k = 0; k < t->n_dst; k++)
         if (t->dst[k] < R_TEMP0)
-            p->ren.map[t->dst[k]] = (struct value){.uop = u->seq, .lat_cyc = t->dst_lat[k]};
+            p->ren.map[t->dst[k]] = value_of(u, t->dst_lat[k]);
 }
 
 static struct duop *new_uop(struct pipe *p, const struct uop *t, unsigned index, uint64_t fetched)
@@ -168,17 +180,16 @@ static struct duop *new_uop(struct pipe *p, const struct uop *t, unsigned index,
     struct duop *u = pipe__uop(p, seq);
     u->t = t;
     u->seq = seq;
-    u->ready = -1000;
     u->done_at = CYCLE_NEVER;
     u->fetched = (uint32_t)fetched;
-    u->waiters = u->pending = 0;
+    u->waiters = 0;
     u->tp_cyc = 0;
     u->state = DUOP_WAITING;
     u->flags = 0;
     u->fence = 0;
     if (p->trace)
         *trace__of(p, u) = (struct duop_trace){.queued_at = -1, .dispatched_at = -1, .index = (uint8_t)index};
-    read_sources(p, u);
+    read_sources(p, u, t);
     return u;
 }
 
@@ -347,19 +358,6 @@ static void issue_uop(struct pipe *p, struct duop *u, unsigned slot)
         schedule__set_ready(p, u);
 }
 
-static struct rob_entry *new_rob_entry(struct pipe *p, const struct idq_entry *q, const struct fetched *f,
-                                       uint64_t first_uop, unsigned flags)
-{
-    struct rob_entry *e = pipe__rob(p, p->rob_tail++);
-    *e = (struct rob_entry){.first_uop = first_uop,
-                            .fetched = q->fetched,
-                            .next_step = f->next_step,
-                            .issued_at = p->now,
-                            .site = f->site,
-                            .flags = (uint8_t)flags};
-    return e;
-}
-
 static void add_to_rob_entry(struct pipe *p, struct rob_entry *e, const struct uop *t)
 {
     const unsigned writes_int = t->results & 1, writes_vec = t->results >> 1;
@@ -384,8 +382,14 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
     for (unsigned k = 0; k < lam->n_uops; k++) {
         const struct uop *t = &r->uops[p->ren_uop++];
         if (p->ufs ? split || !e : t->flags & UOP_FUSED_HEAD) {
-            e = new_rob_entry(p, q, f, p->ren_seq,
-                              (q->from_ms ? ROB_MS : 0) | (f->flags & F_WRONG ? ROB_WRONG : 0));
+            e = pipe__rob(p, p->rob_tail++);
+            *e = (struct rob_entry){
+                .first_uop = p->ren_seq,
+                .fetched = q->fetched,
+                .next_step = f->next_step,
+                .issued_at = p->now,
+                .site = f->site,
+                .flags = (uint8_t)((q->from_ms ? ROB_MS : 0) | (f->flags & F_WRONG ? ROB_WRONG : 0))};
             fused++;
         }
         if (!t->ports || r->eliminated)
@@ -407,11 +411,63 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
     return fused;
 }
 
+static unsigned rob_flags(const struct idq_entry *q, const struct fetched *f)
+{
+    return (f->flags & F_WRONG ? ROB_WRONG : 0) | (q->from_ms ? ROB_MS : 0);
+}
+
+/* Makes the ROB entry of the k-th fused-domain uop of a plain recipe, from `first_uop` on. */
+static struct rob_entry *plain_rob_entry(struct pipe *p, const struct idq_entry *q, const struct fetched *f,
+                                         unsigned k, uint64_t first_uop, unsigned flags)
+{
+    const struct fused_counts n = f->recipe->plain_fused[k];
+    struct rob_entry *e = pipe__rob(p, p->rob_tail++);
+    e->first_uop = first_uop;
+    e->fetched = q->fetched;
+    e->next_step = f->next_step;
+    e->issued_at = p->now;
+    e->site = f->site;
+    e->n_uops = n.uops;
+    e->n_loads = n.loads;
+    e->n_int = n.ints;
+    e->n_vec = n.vecs;
+    e->flags = (uint8_t)flags;
+    e->n_insns = 0;
+    p->prf_int_free -= n.ints;
+    p->prf_vec_free -= n.vecs;
+    return e;
+}
+
+static void end_insn(struct rob_entry *e, const struct fetched *f, unsigned flags)
+{
+    if (f->flags & F_PAIR || f->insn->branch != BRANCH_NONE)
+        flags |= ROB_BRANCH;
+    e->flags = (uint8_t)(flags | ROB_ENDS);
+    e->n_insns = f->n_insns;
+}
+
 /* The usual instruction in one go: what rename_insn and issue_lam do, for a recipe that is `plain`. */
+static void issue_single(struct pipe *p, const struct idq_entry *q, const struct fetched *f, unsigned slot)
+{
+    const struct recipe *r = f->recipe;
+    const struct uop *t = r->uops;
+    const unsigned flags = rob_flags(q, f);
+    struct duop *u = new_uop(p, t, 0, q->fetched);
+    uint64_t no_store = 0;
+
+    if (t->kind != UOP_COMPUTE)
+        memory_uop(p, u, f, &no_store);
+    written_registers(p, f->insn, r);
+    write_registers(p, u);
+    end_insn(plain_rob_entry(p, q, f, 0, u->seq, flags), f, flags);
+    issue_uop(p, u, slot);
+    p->rs_used++;
+}
+
 static void issue_plain(struct pipe *p, const struct idq_entry *q, const struct fetched *f, unsigned slot)
 {
     const struct recipe *r = f->recipe;
-    const unsigned n = r->n_uops, flags = (f->flags & F_WRONG ? ROB_WRONG : 0) | (q->from_ms ? ROB_MS : 0);
+    const unsigned n = r->n_uops, flags = rob_flags(q, f);
     const uint64_t first = p->uop_tail;
     struct rob_entry *e = NULL;
     uint64_t store = 0;
@@ -420,24 +476,17 @@ static void issue_plain(struct pipe *p, const struct idq_entry *q, const struct 
         struct duop *u = new_uop(p, &r->uops[k], k, q->fetched);
         if (u->t->kind != UOP_COMPUTE)
             memory_uop(p, u, f, &store);
-        if (n > 1)
-            write_temps(p, u);
+        write_temps(p, u);
     }
     written_registers(p, f->insn, r);
-    for (unsigned k = 0; k < n; k++) {
+    for (unsigned k = 0, fused = 0; k < n; k++) {
         struct duop *u = pipe__uop(p, first + k);
-        const struct uop *t = u->t;
         write_registers(p, u);
-        if (t->flags & UOP_FUSED_HEAD) {
-            slot += e != NULL;
-            e = new_rob_entry(p, q, f, first + k, flags);
-        }
-        add_to_rob_entry(p, e, t);
-        issue_uop(p, u, slot);
+        if (u->t->flags & UOP_FUSED_HEAD)
+            e = plain_rob_entry(p, q, f, fused++, first + k, flags);
+        issue_uop(p, u, slot + fused - 1);
     }
-    e->flags =
-        (uint8_t)(flags | ROB_ENDS | (f->insn->branch != BRANCH_NONE || f->flags & F_PAIR ? ROB_BRANCH : 0));
-    e->n_insns = f->n_insns;
+    end_insn(e, f, flags);
     p->rs_used += n;
 }
 
@@ -501,7 +550,10 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
             return false;
         if (*slots >= p->width)
             return false;
-        issue_plain(p, q, f, *slots);
+        if (f->recipe->n_uops == 1)
+            issue_single(p, q, f, *slots);
+        else
+            issue_plain(p, q, f, *slots);
         *slots += f->recipe->n_fused;
         p->idq_head++;
         return true;

@@ -120,12 +120,8 @@ void schedule__set_ready(struct pipe *p, struct duop *u)
     int64_t i = u->issued_at, r = u->ready, when, D = p->core->issue_to_dispatch_cyc;
     if (p->ufs) /* no pipeline depth */
         when = r;
-    else if (r < i + D)
-        when = i + D;
-    else if (r <= i + D + 1)
-        when = r + 1;
     else
-        when = r;
+        when = r < i + D ? i + D : r + (r <= i + D + 1);
     when = max_cycle(when, p->now + 1);
     if (when - p->now >= WHEEL)
         when = p->now + WHEEL - 1;

@@ -100,8 +100,8 @@ struct idq_entry {
 
 /* Where the value of a register comes from. uop < uop_head: ready long ago. */
 struct value {
-    uint64_t uop;
-    uint32_t lat_cyc;
+    uint64_t uop : 48;
+    uint64_t lat_cyc : 16;
 };
 
 enum duop_state { DUOP_WAITING, DUOP_QUEUED, DUOP_DISPATCHED };
@@ -191,16 +191,19 @@ struct store_entry {
 
 /* Move elimination, RN-9 to RN-11. Physical registers are small ids: the architectural register that
  * first held the value, renewed at each write. */
+enum { ELIM_SETS = 8, ELIM_CYCLES = 8 };
 struct elim_class {
     uint32_t slots;
-    struct {
-        uint64_t names; /* architectural registers that share it */
-        bool single;
-    } set[8];
-    uint32_t in_use;                        /* sets, bit = number */
-    uint32_t now;                           /* eliminations in this cycle */
-    uint32_t quiet;                         /* active cycles in a row without a set or an elimination */
-    uint32_t history_n[4], history_used[4]; /* of the last active cycles, newest first */
+    uint32_t now;              /* eliminations in this cycle */
+    uint32_t quiet;            /* active cycles in a row without a set or an elimination */
+    uint32_t n_in_use;         /* sets */
+    uint64_t names[ELIM_SETS]; /* architectural registers that share the register of a set */
+    /* sets, bit = number; the others count only for those in use */
+    uint32_t in_use;
+    uint32_t empty, lone; /* without a name; with one at most */
+    uint32_t was_lone;    /* at the end of the last active cycle */
+    /* eliminations and sets in use of the last active cycles: a byte each, the lowest is the newest */
+    uint64_t history_n, history_used;
 };
 
 struct rename_state { /* saved at a mispredicted branch */
@@ -208,7 +211,7 @@ struct rename_state { /* saved at a mispredicted branch */
     /* sets of registers, bit = id; general and vector registers are below 64 */
     uint64_t from_pointer, from_zero; /* EX-9: last written by a pointer load, by a zero idiom */
     uint64_t shared;                  /* in an elimination set: set_of is valid */
-    int8_t set_of[64];
+    uint8_t set_of[64];
     struct elim_class elim[2]; /* 0 GPR, 1 vector */
 };
 
