@@ -174,10 +174,12 @@ void report__finish(struct pipe *p)
                                        : STALL_BE_L2;
     if (c->stall == STALL_BE_PORTS)
         c->stall = (uint8_t)(STALL_BE_PORTS + (c->executed < 3 ? c->executed : 3));
-    c->loads_pending = clip(p->pending.any);
-    c->l1_miss_pending = clip(p->pending.l1);
-    c->l2_miss_pending = clip(p->pending.l2);
-    c->l3_miss_pending = clip(p->pending.l3);
+    if (p->pending.any | p->pending.l1 | p->pending.l2 | p->pending.l3) {
+        c->loads_pending = clip(p->pending.any);
+        c->l1_miss_pending = clip(p->pending.l1);
+        c->l2_miss_pending = clip(p->pending.l2);
+        c->l3_miss_pending = clip(p->pending.l3);
+    }
     c->mispredict_site = p->recovery_site;
     if (p->divider_free_at > p->now)
         c->flags |= REPORT_DIVIDER;

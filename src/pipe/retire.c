@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In-order retirement, RT-1, RT-2, RT-5. */
+/* In-order retirement, RT-1, RT-2, RT-5. Counts are summed without branches, which would be mispredicted. */
 #include "pipe/state.h"
 
 static bool complete(struct pipe *p, const struct rob_entry *e)
@@ -24,7 +24,6 @@ static void count_uops(struct pipe *p, const struct rob_entry *e)
         }
         p->fences_in_flight -= u->fence != 0;
     }
-    c->retired_uops = (uint8_t)(c->retired_uops + e->n_uops);
 }
 
 static void retire_entry(struct pipe *p, struct rob_entry *e)
@@ -34,7 +33,8 @@ static void retire_entry(struct pipe *p, struct rob_entry *e)
     c->retired_site[c->retired] = e->site;
     if (e->flags & ROB_MS)
         c->retired_ms++;
-    if (e->n_uops)
+    c->retired_uops = (uint8_t)(c->retired_uops + e->n_uops);
+    if (e->n_loads || p->fences_in_flight)
         count_uops(p, e);
     if (p->trace)
         trace__retired(p, e);
@@ -43,14 +43,11 @@ static void retire_entry(struct pipe *p, struct rob_entry *e)
     p->prf_int_free += e->n_int;
     p->prf_vec_free += e->n_vec;
     if (e->flags & ROB_ENDS) {
-        if (e->n_insns) {
-            c->retired_high = (uint8_t)(c->retired_high | 1u << c->retired);
-            if (e->n_insns == 2)
-                c->retired_pair = (uint8_t)(c->retired_pair | 1u << c->retired);
-        }
+        c->retired_high = (uint8_t)(c->retired_high | (e->n_insns != 0) << c->retired);
+        c->retired_pair = (uint8_t)(c->retired_pair | (e->n_insns == 2) << c->retired);
         c->retired_insns = (uint8_t)(c->retired_insns + e->n_insns);
-        c->branches = (uint8_t)(c->branches + !!(e->flags & ROB_BRANCH));
-        c->mispredicts = (uint8_t)(c->mispredicts + !!(e->flags & ROB_MISPREDICT));
+        c->branches = (uint8_t)(c->branches + e->flags / ROB_BRANCH % 2);
+        c->mispredicts = (uint8_t)(c->mispredicts + e->flags / ROB_MISPREDICT % 2);
         p->instructions += e->n_insns;
         p->buffer->begin = e->next_step;
         while (p->store_retired < p->store_tail && pipe__store(p, p->store_retired)->uop < p->uop_head)
