@@ -91,7 +91,7 @@ struct recipe {
     bool eliminated;            /* candidate for move elimination: try it, else use RECIPE_MOVE */
     bool zero;                  /* no uop needs a port: outputs ready at rename (RN-4) */
     bool zero_idiom;            /* the zeroing idiom (EX-9 index rule) */
-    /* one laminated uop, PLAIN_UOPS at most, all with a port, nothing special: no fence, lock, period, ... */
+    /* one laminated uop, PLAIN_UOPS at most, all with a port or none; nothing special: no fence, lock, ... */
     bool plain;
     struct fused_counts plain_fused[PLAIN_UOPS]; /* n_fused, of a plain recipe */
 };

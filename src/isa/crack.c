@@ -676,9 +676,11 @@ static void mark_plain(struct recipe *recipe, const struct insn *insn)
     struct fused_counts *n = recipe->plain_fused - 1;
     for (unsigned i = 0; i < recipe->n_uops; i++) {
         const struct uop *uop = &recipe->uops[i];
-        if (!uop->ports)
+        if (!uop->ports && recipe->n_uops > 1)
             return;
         n += (uop->flags & UOP_FUSED_HEAD) != 0;
+        if (!uop->ports)
+            continue;
         n->uops++;
         n->loads = (uint8_t)(n->loads + (uop->kind == UOP_LOAD));
         n->ints = (uint8_t)(n->ints + (uop->results & 1));

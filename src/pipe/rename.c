@@ -446,7 +446,15 @@ static void end_insn(struct rob_entry *e, const struct fetched *f, unsigned flag
     e->n_insns = f->n_insns;
 }
 
-/* The usual instruction in one go: what rename_insn and issue_lam do, for a recipe that is `plain`. */
+/* The usual instruction in one go: what rename_insn and issue_lam do, for a recipe that is `plain`. First
+ * those without a port: NOP, zero idioms. */
+static void issue_empty(struct pipe *p, const struct idq_entry *q, const struct fetched *f)
+{
+    const unsigned flags = rob_flags(q, f);
+    written_registers(p, f->insn, f->recipe);
+    end_insn(plain_rob_entry(p, q, f, 0, p->uop_tail, flags), f, flags);
+}
+
 static void issue_single(struct pipe *p, const struct idq_entry *q, const struct fetched *f, unsigned slot)
 {
     const struct recipe *r = f->recipe;
@@ -550,7 +558,9 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
             return false;
         if (*slots >= p->width)
             return false;
-        if (f->recipe->n_uops == 1)
+        if (!f->recipe->plain_fused[0].uops)
+            issue_empty(p, q, f);
+        else if (f->recipe->n_uops == 1)
             issue_single(p, q, f, *slots);
         else
             issue_plain(p, q, f, *slots);
