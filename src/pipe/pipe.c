@@ -105,9 +105,10 @@ static void configure(struct pipe *p, const struct pipe_config *config)
 
 struct pipe *pipe__new(const struct pipe_config *config, struct status *st)
 {
-    struct pipe *p = calloc(1, sizeof *p);
+    struct pipe *p = aligned_alloc(_Alignof(struct pipe), sizeof *p);
     if (!p)
         goto fail;
+    memset(p, 0, sizeof *p);
     configure(p, config);
     if (!allocate(p))
         goto fail;

@@ -178,6 +178,7 @@ static struct duop *new_uop(struct pipe *p, const struct uop *t, unsigned index,
 {
     uint64_t seq = p->uop_tail++;
     struct duop *u = pipe__uop(p, seq);
+    __builtin_prefetch(pipe__uop(p, seq + 8), 1); /* the ring is larger than the host's first cache */
     u->t = t;
     u->seq = seq;
     u->done_at = CYCLE_NEVER;
