@@ -74,6 +74,13 @@ struct lam {
     uint8_t n_uops;  /* unfused uops in them */
 };
 
+/* What a fused-domain uop consists of and takes. */
+struct fused_counts {
+    uint8_t uops, loads, stores; /* unfused; stores: their STA */
+    uint8_t ints, vecs;          /* of them, those that write a register of that kind (RT-7) */
+};
+enum { PLAIN_UOPS = 4 };
+
 /* The uops of an instruction in one situation. Immutable once made. */
 struct recipe {
     const struct uop *uops; /* n_uops, oldest first (UOP-12) */
@@ -84,7 +91,9 @@ struct recipe {
     bool eliminated;            /* candidate for move elimination: try it, else use RECIPE_MOVE */
     bool zero;                  /* no uop needs a port: outputs ready at rename (RN-4) */
     bool zero_idiom;            /* the zeroing idiom (EX-9 index rule) */
-    bool single; /* one uop with a port and nothing special: no fence, lock, serialisation, period */
+    /* one laminated uop, PLAIN_UOPS at most, all with a port or none; nothing special: no fence, lock, ... */
+    bool plain;
+    struct fused_counts plain_fused[PLAIN_UOPS]; /* n_fused, of a plain recipe */
 };
 
 /* Situations; bits combine. */

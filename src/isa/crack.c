@@ -668,6 +668,28 @@ const struct recipe *crack__group(struct isa *isa, const struct uop *uops, unsig
     return recipe;
 }
 
+static void mark_plain(struct recipe *recipe, const struct insn *insn)
+{
+    if (recipe->n_lams != 1 || recipe->n_uops > PLAIN_UOPS || recipe->tp_cyc || recipe->eliminated ||
+        insn->flags & (INSN_SERIALIZING | INSN_FENCE_LOAD | INSN_FENCE_STORE | INSN_LOCKED))
+        return;
+    struct fused_counts *n = recipe->plain_fused - 1;
+    for (unsigned i = 0; i < recipe->n_uops; i++) {
+        const struct uop *uop = &recipe->uops[i];
+        if (!uop->ports && recipe->n_uops > 1)
+            return;
+        n += (uop->flags & UOP_FUSED_HEAD) != 0;
+        if (!uop->ports)
+            continue;
+        n->uops++;
+        n->loads = (uint8_t)(n->loads + (uop->kind == UOP_LOAD));
+        n->stores = (uint8_t)(n->stores + (uop->kind == UOP_STA));
+        n->ints = (uint8_t)(n->ints + (uop->results & 1));
+        n->vecs = (uint8_t)(n->vecs + (uop->results >> 1));
+    }
+    recipe->plain = true;
+}
+
 const struct recipe *crack__recipe(struct isa *isa, const struct decoded *d, const struct insn *insn,
                                    unsigned variant)
 {
@@ -687,8 +709,7 @@ const struct recipe *crack__recipe(struct isa *isa, const struct decoded *d, con
     recipe->tp_cyc = facts.f.tp_cyc;
     recipe->eliminated = facts.elim;
     recipe->zero_idiom = recipe->zero && facts.row && facts.row->zero_idiom;
-    recipe->single = recipe->n_uops == 1 && recipe->uops[0].ports && !recipe->tp_cyc && !recipe->eliminated &&
-                     !(insn->flags & (INSN_SERIALIZING | INSN_FENCE_LOAD | INSN_FENCE_STORE | INSN_LOCKED));
+    mark_plain(recipe, insn);
     if (recipe->zero && !facts.elim && facts.row) { /* RN-4, RN-6: results are ready at rename */
         struct uop *first = (struct uop *)recipe->uops;
         for (unsigned i = 0; i < w.n_out; i++)

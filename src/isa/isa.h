@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "fathom/insn.h"
@@ -183,7 +184,12 @@ struct table_text {
 /* The compiled-in tables; the last entry has no name. */
 extern const struct table_text table__texts[];
 
-bool text__is(struct text text, const char *s);
+static inline bool text__is(struct text text, const char *s)
+{
+    if (text.len && text.at[0] != s[0]) /* rows are matched against many names: most differ at once */
+        return false;
+    return strlen(s) == text.len && !memcmp(text.at, s, text.len);
+}
 
 /* ---- cracking ---- */
 

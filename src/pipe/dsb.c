@@ -18,7 +18,7 @@ bool dsb__lookup(struct pipe *p, uint64_t entry, uint64_t *end)
 {
     struct dsb_record *set = set_of(p, pipe__window(entry));
     for (uint32_t i = 0; i < p->dsb_records; i++)
-        if (in_use(p, &set[i]) && set[i].entry == entry) {
+        if (set[i].entry == entry && in_use(p, &set[i])) {
             set[i].used = ++p->dsb_clock;
             *end = set[i].end;
             return true;
@@ -32,7 +32,7 @@ static void insert(struct pipe *p, const struct dsb_build *b)
     uint32_t ways = b->lines;
 
     for (uint32_t i = 0; i < p->dsb_records; i++)
-        if (in_use(p, &set[i]) && set[i].entry == b->entry) {
+        if (set[i].entry == b->entry && in_use(p, &set[i])) {
             if (b->end <= set[i].end)
                 return;
             set[i].end = 0;

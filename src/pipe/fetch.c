@@ -18,7 +18,8 @@ void fetch__init(struct pipe *p)
 
 /* --- steps of the correct and of the wrong path ------------------------------------------------ */
 
-static const struct step *correct_step(struct pipe *p, struct step_buffer *buf, uint64_t i)
+__attribute__((noinline)) static const struct step *correct_step(struct pipe *p, struct step_buffer *buf,
+                                                                 uint64_t i)
 {
     while (i >= buf->end) {
         if (p->source_ended)
@@ -46,7 +47,7 @@ static struct site *wrong_site(struct pipe *p)
 }
 
 /* WP-6: the code that the front end would meet, as far as it has been seen. Loads have no address. */
-static const struct step *wrong_step(struct pipe *p, uint64_t i)
+__attribute__((noinline)) static const struct step *wrong_step(struct pipe *p, uint64_t i)
 {
     while (i >= p->wrong_end) {
         struct site *site = wrong_site(p);
@@ -73,11 +74,15 @@ static const struct step *wrong_step(struct pipe *p, uint64_t i)
     return &p->wrong[i & p->fetched_mask];
 }
 
-static const struct step *peek_step(struct pipe *p, struct step_buffer *buf, unsigned ahead)
+static inline const struct step *peek_step(struct pipe *p, struct step_buffer *buf, unsigned ahead)
 {
-    if (p->on_wrong_path)
-        return wrong_step(p, p->wrong_next + ahead);
-    return correct_step(p, buf, p->step_next + ahead);
+    uint64_t i;
+    if (p->on_wrong_path) {
+        i = p->wrong_next + ahead;
+        return i < p->wrong_end ? &p->wrong[i & p->fetched_mask] : wrong_step(p, i);
+    }
+    i = p->step_next + ahead;
+    return i < buf->end ? &buf->step[i % STEP_RING] : correct_step(p, buf, i);
 }
 
 /* --- prediction ------------------------------------------------------------------------------- */
@@ -116,7 +121,9 @@ static uint16_t branch_flags(struct pipe *p, const struct step *s)
 {
     uint16_t flags = 0;
 
-    if (s->site->insn->branch == BRANCH_NONE || !p->predictor)
+    if (s->site->insn->branch == BRANCH_NONE)
+        return s->flags & STEP_TAKEN ? F_TAKEN : 0;
+    if (!p->predictor)
         flags = s->flags & STEP_TAKEN ? F_TAKEN : 0;
     else if (p->on_wrong_path)
         flags = s->flags & STEP_TAKEN ? F_TAKEN : 0;
@@ -178,14 +185,13 @@ static uint8_t choose_source(struct pipe *p, struct fetched *f)
 
 static void fill_entry(struct pipe *p, struct fetched *f, const struct step *s)
 {
-    *f = (struct fetched){
-        .step = s,
-        .insn = s->site->insn,
-        .addr = s->site->addr,
-        .site = s->site->id,
-        .n_insns = s->flags & STEP_REP_BODY ? 0 : 1,
-        .flags = p->on_wrong_path ? F_WRONG : 0,
-    };
+    const struct site *site = s->site;
+    f->step = s;
+    f->insn = site->insn;
+    f->addr = site->addr;
+    f->site = site->id;
+    f->n_insns = s->flags & STEP_REP_BODY ? 0 : 1;
+    f->flags = p->on_wrong_path ? F_WRONG : 0;
 }
 
 static bool fuses(const struct step *a, const struct step *b)
@@ -252,7 +258,7 @@ static bool plan_one(struct pipe *p)
     p->plan_held = flags & F_HOLD;
     if (flags & F_MISPREDICT && !wrong_before)
         p->on_wrong_path = true;
-    if (!p->endless && !p->on_wrong_path)
+    if (!p->endless && !p->on_wrong_path && p->core->lsd)
         lsd__observe(p, f);
     return true;
 }

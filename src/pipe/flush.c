@@ -116,10 +116,9 @@ static void machine_clear(struct pipe *p, const struct restart *at)
     squash_frontend(p, at->fetched);
     p->cur.clears++;
     p->uop_head = p->uop_tail;
-    p->edge_head = p->edge_tail;
     memset(p->ren.map, 0, sizeof p->ren.map);
-    memset(p->ren.elim[0].set, 0, sizeof p->ren.elim[0].set);
-    memset(p->ren.elim[1].set, 0, sizeof p->ren.elim[1].set);
+    for (unsigned c = 0; c < 2; c++)
+        p->ren.elim[c].in_use = p->ren.elim[c].n_in_use = 0;
     p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
     p->ren_insn = 0;
     p->flush_at = CYCLE_NEVER;

@@ -43,7 +43,8 @@ static void first_delivery(struct pipe *p, struct fetched *f, uint64_t i)
 {
     unsigned variant = RECIPE_BASE;
     f->stack = p->stack;
-    if (f->source != FETCH_LSD)
+    if (f->source != FETCH_LSD &&
+        (f->insn->rsp_delta || f->insn->flags & (INSN_RSP_EXPLICIT | INSN_RSP_WRITTEN)))
         track_stack(p, f->insn, i);
     if (f->insn->high_read | f->insn->high_write | p->stack.dirty)
         if (track_high(p, f->insn, i))
@@ -58,8 +59,8 @@ static void first_delivery(struct pipe *p, struct fetched *f, uint64_t i)
     bool resolves = f->flags & F_MISPREDICT && !(f->flags & F_WRONG);
     if (resolves)
         p->stack_saved = p->stack;
-    else if (f->recipe->single && !p->ufs)
-        f->flags |= F_SINGLE;
+    else if (f->recipe->plain && !p->ufs)
+        f->flags |= F_PLAIN;
 }
 
 void idq__deliver(struct pipe *p, uint64_t fetched, unsigned first_lam, unsigned end_lam, bool from_ms)

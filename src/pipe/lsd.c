@@ -29,7 +29,7 @@ static void lock(struct pipe *p)
 /* Watches the planned path for the same taken backward branch with the same body (LSD-7). */
 void lsd__observe(struct pipe *p, const struct fetched *f)
 {
-    if (!p->core->lsd || p->lsd_active)
+    if (p->lsd_active)
         return;
     if (p->lsd_candidate_len < LSD_BODY)
         p->lsd_candidate[p->lsd_candidate_len++] = f->step->site;

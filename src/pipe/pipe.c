@@ -108,9 +108,10 @@ static void configure(struct pipe *p, const struct pipe_config *config)
 
 struct pipe *pipe__new(const struct pipe_config *config, struct status *st)
 {
-    struct pipe *p = calloc(1, sizeof *p);
+    struct pipe *p = aligned_alloc(_Alignof(struct pipe), sizeof *p);
     if (!p)
         goto fail;
+    memset(p, 0, sizeof *p);
     configure(p, config);
     if (!allocate(p))
         goto fail;
@@ -197,8 +198,10 @@ static int64_t next_event(struct pipe *p)
         for (unsigned k = 0; k < e->n_uops; k++) {
             const struct duop *u = pipe__uop(p, e->first_uop + k);
             done = max_cycle(done, u->done_at);
-            t = earlier(t, after_now(p, u->tlb_until)); /* the reason changes then */
-            t = earlier(t, after_now(p, u->lfb_until));
+            if (u->t->kind != UOP_COMPUTE) { /* the reason changes then */
+                t = earlier(t, after_now(p, u->tlb_until));
+                t = earlier(t, after_now(p, u->lfb_until));
+            }
             if (u->t->kind == UOP_LOAD && u->flags & DUOP_KNOWN)
                 t = earlier(t, after_now(p, u->done_at - p->level_cyc[u->waits_for]));
             if (u->done_at == CYCLE_NEVER)

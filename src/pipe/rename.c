@@ -36,13 +36,20 @@ static struct elim_class *class_of(struct pipe *p, unsigned reg)
 
 static bool can_eliminate(struct pipe *p, const struct elim_class *e)
 {
-    const uint32_t L = p->core->elim_history; /* RN-11 */
+    const uint32_t older = 8 * (p->core->elim_history - 1); /* RN-11 */
     if (p->ufs)
         return true;
-    uint32_t taken = e->now + e->history_used[L - 1];
-    for (uint32_t i = 0; i + 1 < L; i++)
-        taken += e->history_n[i];
+    uint64_t in_between = e->history_n & ((1ull << older) - 1);
+    uint64_t taken = e->now + (e->history_used >> older & 0xff) + (in_between * 0x0101010101010101 >> 56);
     return e->slots > taken;
+}
+
+static void note_names(struct elim_class *e, unsigned s)
+{
+    const uint64_t names = e->names[s];
+    const uint32_t bit = 1u << s;
+    e->empty = names ? e->empty & ~bit : e->empty | bit;
+    e->lone = names & (names - 1) ? e->lone & ~bit : e->lone | bit;
 }
 
 /* A name gets a new value: it leaves the set that shared the old one. */
@@ -50,34 +57,40 @@ static void leave_set(struct pipe *p, unsigned reg)
 {
     if (!(p->ren.shared >> reg & 1))
         return;
-    class_of(p, reg)->set[p->ren.set_of[reg]].names &= ~(1ull << reg);
+    struct elim_class *e = class_of(p, reg);
+    unsigned s = p->ren.set_of[reg];
+    e->names[s] &= ~(1ull << reg);
+    note_names(e, s);
     p->ren.shared &= ~(1ull << reg);
 }
 
 static void join_set(struct pipe *p, unsigned src, unsigned dst)
 {
     struct elim_class *e = class_of(p, dst);
-    int s = p->ren.set_of[src];
+    unsigned s = p->ren.set_of[src];
     leave_set(p, dst);
     if (!(p->ren.shared >> src & 1)) {
-        for (s = 0; e->set[s].used; s++)
-            assert(s + 1 < (int)(sizeof e->set / sizeof e->set[0]));
-        e->set[s].used = true;
-        e->set[s].single = false;
-        e->set[s].names = 1ull << src;
-        p->ren.set_of[src] = (int8_t)s;
+        s = (unsigned)__builtin_ctz(~e->in_use);
+        assert(s < ELIM_SETS);
+        e->in_use |= 1u << s;
+        e->n_in_use++;
+        e->was_lone &= ~(1u << s);
+        e->names[s] = 1ull << src;
+        p->ren.set_of[src] = (uint8_t)s;
     }
-    e->set[s].names |= 1ull << dst;
+    e->names[s] |= 1ull << dst;
+    note_names(e, s);
     p->ren.shared |= 1ull << src | 1ull << dst;
     e->quiet = 0;
-    p->ren.set_of[dst] = (int8_t)s;
+    p->ren.set_of[dst] = (uint8_t)s;
     e->now++;
 }
 
-static void release_set(struct pipe *p, struct elim_class *e, int s)
+static void release_sets(struct pipe *p, struct elim_class *e, uint32_t sets)
 {
-    p->ren.shared &= ~e->set[s].names;
-    e->set[s].used = false;
+    e->in_use &= ~sets;
+    for (; sets; sets &= sets - 1, e->n_in_use--)
+        p->ren.shared &= ~e->names[__builtin_ctz(sets)];
 }
 
 /* RN-10 as 17.1 reads it: at the end of a cycle in which the renamer ran. */
@@ -85,27 +98,16 @@ static void end_of_active_cycle(struct pipe *p)
 {
     for (int c = 0; c < 2; c++) {
         struct elim_class *e = &p->ren.elim[c];
-        if (e->quiet > 4) /* the history holds zeros only */
+        if (e->quiet > ELIM_CYCLES) /* the history holds zeros only */
             continue;
         bool lone_go = e->now == 0 && (c == 1 || !p->core->elim_gpr_all_aliases);
-        uint32_t used = 0;
-        for (int s = 0; s < (int)(sizeof e->set / sizeof e->set[0]); s++) {
-            if (!e->set[s].used)
-                continue;
-            bool lone = (e->set[s].names & (e->set[s].names - 1)) == 0;
-            if (!e->set[s].names || (lone_go && lone && e->set[s].single))
-                release_set(p, e, s);
-            else
-                e->set[s].single = lone;
-            used += e->set[s].used;
-        }
-        for (int i = 3; i > 0; i--) {
-            e->history_n[i] = e->history_n[i - 1];
-            e->history_used[i] = e->history_used[i - 1];
-        }
-        e->quiet = used || e->now ? 0 : e->quiet + 1;
-        e->history_n[0] = e->now;
-        e->history_used[0] = used;
+        uint32_t go = e->in_use & (e->empty | (lone_go ? e->lone & e->was_lone : 0));
+        if (go)
+            release_sets(p, e, go);
+        e->was_lone = e->lone;
+        e->quiet = e->in_use || e->now ? 0 : e->quiet + 1;
+        e->history_n = e->history_n << 8 | e->now;
+        e->history_used = e->history_used << 8 | e->n_in_use;
         e->now = 0;
     }
 }
@@ -114,39 +116,48 @@ void rename__idle_cycles(struct pipe *p, int64_t n)
 {
     if (p->gate_closed || !p->core->elim_history)
         return;
-    for (int64_t i = 0; i < n && i < 6; i++)
+    for (int64_t i = 0; i < n && i < ELIM_CYCLES + 2; i++)
         end_of_active_cycle(p);
 }
 
 /* --- uops of an instruction ------------------------------------------------------------------- */
 
-static void add_edge(struct pipe *p, struct duop *u, struct duop *producer, uint32_t lat)
+static void add_edge(struct duop *u, unsigned operand, struct duop *producer, uint32_t lat)
 {
-    unsigned i = p->edge_tail++ & (EDGE_RING - 1);
-    p->edge[i] = (struct edge){.consumer = u->seq, .lat_cyc = lat, .next = producer->waiters};
-    producer->waiters = (uint16_t)(i + 1);
+    unsigned slot = u->seq & (UOP_RING - 1);
+    u->edge[operand] = (struct edge){.lat_cyc = (uint16_t)lat, .next = producer->waiters};
+    producer->waiters = (uint16_t)(slot * UOP_MAX_SRC + operand + 1);
     u->pending++;
 }
 
-static void read_sources(struct pipe *p, struct duop *u)
+static void read_sources(struct pipe *p, struct duop *u, const struct uop *t)
 {
-    const struct uop *t = u->t;
+    const uint64_t head = p->uop_head;
+    int64_t ready = -1000;
+
+    u->pending = 0;
     for (unsigned k = 0; k < t->n_src; k++) {
-        struct value *v = &p->ren.map[t->src[k]];
-        if (v->uop < p->uop_head)
+        const struct value v = p->ren.map[t->src[k]];
+        if (v.uop < head)
             continue;
-        struct duop *producer = pipe__uop(p, v->uop);
+        struct duop *producer = pipe__uop(p, v.uop);
         if (producer->flags & DUOP_KNOWN) {
-            int64_t at = producer->base + v->lat_cyc;
-            if (at > u->ready) {
-                u->ready = at;
-                u->last = (uint32_t)(producer->seq + 1);
+            int64_t at = producer->base + v.lat_cyc;
+            if (at > ready) {
+                ready = at;
+                pipe__delay(p, u)->last = (uint32_t)(producer->seq + 1);
                 if (p->trace)
                     trace__of(p, u)->producer = producer->seq;
             }
         } else
-            add_edge(p, u, producer, v->lat_cyc);
+            add_edge(u, k, producer, v.lat_cyc);
     }
+    u->ready = ready;
+}
+
+static struct value value_of(const struct duop *u, uint16_t lat_cyc)
+{
+    return (struct value){.uop = u->seq & ((1ull << 48) - 1), .lat_cyc = lat_cyc};
 }
 
 /* Results that only younger uops of the same instruction read. */
@@ -155,7 +166,7 @@ static void write_temps(struct pipe *p, const struct duop *u)
     const struct uop *t = u->t;
     for (unsigned k = 0; k < t->n_dst; k++)
         if (t->dst[k] >= R_TEMP0)
-            p->ren.map[t->dst[k]] = (struct value){.uop = u->seq, .lat_cyc = t->dst_lat[k]};
+            p->ren.map[t->dst[k]] = value_of(u, t->dst_lat[k]);
 }
 
 static void write_registers(struct pipe *p, const struct duop *u)
@@ -163,18 +174,28 @@ static void write_registers(struct pipe *p, const struct duop *u)
     const struct uop *t = u->t;
     for (unsigned k = 0; k < t->n_dst; k++)
         if (t->dst[k] < R_TEMP0)
-            p->ren.map[t->dst[k]] = (struct value){.uop = u->seq, .lat_cyc = t->dst_lat[k]};
+            p->ren.map[t->dst[k]] = value_of(u, t->dst_lat[k]);
 }
 
 static struct duop *new_uop(struct pipe *p, const struct uop *t, unsigned index, uint64_t fetched)
 {
     uint64_t seq = p->uop_tail++;
     struct duop *u = pipe__uop(p, seq);
-    *u = (struct duop){.t = t, .seq = seq, .done_at = CYCLE_NEVER, .fetched = fetched, .ready = -1000};
+    __builtin_prefetch(pipe__uop(p, seq + 8), 1); /* the ring is larger than the host's first cache */
+    u->t = t;
+    u->seq = seq;
+    u->done_at = CYCLE_NEVER;
+    u->fetched = (uint32_t)fetched;
+    u->waiters = 0;
+    u->tp_cyc = 0;
+    u->state = DUOP_WAITING;
+    u->flags = 0;
+    u->fence = 0;
+    u->counts = 0;
+    *pipe__delay(p, u) = (struct duop_delay){0};
     if (p->trace)
         *trace__of(p, u) = (struct duop_trace){.queued_at = -1, .dispatched_at = -1, .index = (uint8_t)index};
-    read_sources(p, u);
-    u->edge_end = p->edge_tail;
+    read_sources(p, u, t);
     return u;
 }
 
@@ -201,6 +222,7 @@ static void memory_uop(struct pipe *p, struct duop *u, const struct fetched *f, 
 {
     const struct access *a = f->flags & F_WRONG ? NULL : access_of(p, f->step, u->t);
     u->access = a;
+    u->tlb_until = u->lfb_until = 0;
     if (u->t->kind == UOP_LOAD) {
         if (fast_load(p, f->insn, u->t))
             u->flags |= DUOP_FAST_LOAD;
@@ -342,6 +364,18 @@ static void issue_uop(struct pipe *p, struct duop *u, unsigned slot)
         schedule__set_ready(p, u);
 }
 
+static void add_to_rob_entry(struct pipe *p, struct rob_entry *e, const struct uop *t)
+{
+    const unsigned writes_int = t->results & 1, writes_vec = t->results >> 1;
+    e->n_uops++;
+    e->n_loads = (uint8_t)(e->n_loads + (t->kind == UOP_LOAD));
+    e->n_stores = (uint8_t)(e->n_stores + (t->kind == UOP_STA));
+    e->n_int = (uint8_t)(e->n_int + writes_int);
+    e->n_vec = (uint8_t)(e->n_vec + writes_vec);
+    p->prf_int_free -= (int32_t)writes_int;
+    p->prf_vec_free -= (int32_t)writes_vec;
+}
+
 /* One laminated uop into the ROB: one entry for each fused-domain uop. */
 static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned slot)
 {
@@ -370,11 +404,7 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
             continue;
         struct duop *u = pipe__uop(p, p->ren_seq++);
         assert(u->t == t);
-        e->n_uops++;
-        e->n_loads = (uint8_t)(e->n_loads + (t->kind == UOP_LOAD));
-        e->n_stores = (uint8_t)(e->n_stores + (t->kind == UOP_STA));
-        e->n_int = (uint8_t)(e->n_int + (t->results & 1));
-        e->n_vec = (uint8_t)(e->n_vec + (t->results >> 1));
+        add_to_rob_entry(p, e, t);
         issue_uop(p, u, slot + fused - 1);
         p->rs_used++;
     }
@@ -392,11 +422,60 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
     return fused;
 }
 
-/* The usual instruction in one go: what rename_insn and issue_lam do, for a recipe that is `single`. */
-static void issue_single(struct pipe *p, const struct idq_entry *q, struct fetched *f, unsigned slot)
+static unsigned rob_flags(const struct idq_entry *q, const struct fetched *f)
+{
+    return (f->flags & F_WRONG ? ROB_WRONG : 0) | (q->from_ms ? ROB_MS : 0);
+}
+
+/* Makes the ROB entry of the k-th fused-domain uop of a plain recipe, from `first_uop` on. */
+static struct rob_entry *plain_rob_entry(struct pipe *p, const struct idq_entry *q, const struct fetched *f,
+                                         unsigned k, uint64_t first_uop, unsigned flags)
+{
+    const struct fused_counts n = f->recipe->plain_fused[k];
+    struct rob_entry *e = pipe__rob(p, p->rob_tail++);
+    e->first_uop = first_uop;
+    e->fetched = q->fetched;
+    e->next_step = f->next_step;
+    e->issued_at = p->now;
+    e->site = f->site;
+    e->n_uops = n.uops;
+    e->n_loads = n.loads;
+    e->n_int = n.ints;
+    e->n_vec = n.vecs;
+    e->n_stores = n.stores;
+    e->flags = (uint8_t)flags;
+    e->n_insns = 0;
+    p->prf_int_free -= n.ints;
+    p->prf_vec_free -= n.vecs;
+    return e;
+}
+
+static void end_insn(struct rob_entry *e, const struct fetched *f, unsigned flags)
+{
+    if (f->flags & F_PAIR || f->insn->branch != BRANCH_NONE)
+        flags |= ROB_BRANCH;
+    if (f->recipe->n_loads | f->recipe->n_stores)
+        flags |= ROB_MEMORY;
+    e->flags = (uint8_t)(flags | ROB_ENDS);
+    e->n_insns = f->n_insns;
+    e->counted = f->insn->counted;
+}
+
+/* The usual instruction in one go: what rename_insn and issue_lam do, for a recipe that is `plain`. First
+ * those without a port: NOP, zero idioms. */
+static void issue_empty(struct pipe *p, const struct idq_entry *q, const struct fetched *f)
+{
+    const unsigned flags = rob_flags(q, f);
+    written_registers(p, f->insn, f->recipe);
+    end_insn(plain_rob_entry(p, q, f, 0, p->uop_tail, flags), f, flags);
+    p->cur.executed_fused++;
+}
+
+static void issue_single(struct pipe *p, const struct idq_entry *q, const struct fetched *f, unsigned slot)
 {
     const struct recipe *r = f->recipe;
     const struct uop *t = r->uops;
+    const unsigned flags = rob_flags(q, f);
     struct duop *u = new_uop(p, t, 0, q->fetched);
     uint64_t no_store = 0;
 
@@ -404,25 +483,35 @@ static void issue_single(struct pipe *p, const struct idq_entry *q, struct fetch
         memory_uop(p, u, f, &no_store);
     written_registers(p, f->insn, r);
     write_registers(p, u);
-    unsigned flags = ROB_ENDS | (f->flags & F_WRONG ? ROB_WRONG : 0) | (q->from_ms ? ROB_MS : 0) |
-                     (f->insn->branch != BRANCH_NONE || f->flags & F_PAIR ? ROB_BRANCH : 0) |
-                     (t->kind != UOP_COMPUTE ? ROB_MEMORY : 0);
-    *pipe__rob(p, p->rob_tail++) = (struct rob_entry){.first_uop = u->seq,
-                                                      .fetched = q->fetched,
-                                                      .next_step = f->next_step,
-                                                      .issued_at = p->now,
-                                                      .site = f->site,
-                                                      .n_uops = 1,
-                                                      .flags = (uint8_t)flags,
-                                                      .n_insns = f->n_insns,
-                                                      .n_loads = t->kind == UOP_LOAD,
-                                                      .n_int = t->results & 1,
-                                                      .n_vec = t->results >> 1,
-                                                      .counted = f->insn->counted};
-    p->prf_int_free -= t->results & 1;
-    p->prf_vec_free -= t->results >> 1;
+    end_insn(plain_rob_entry(p, q, f, 0, u->seq, flags), f, flags);
     issue_uop(p, u, slot);
     p->rs_used++;
+}
+
+static void issue_plain(struct pipe *p, const struct idq_entry *q, const struct fetched *f, unsigned slot)
+{
+    const struct recipe *r = f->recipe;
+    const unsigned n = r->n_uops, flags = rob_flags(q, f);
+    const uint64_t first = p->uop_tail;
+    struct rob_entry *e = NULL;
+    uint64_t store = 0;
+
+    for (unsigned k = 0; k < n; k++) {
+        struct duop *u = new_uop(p, &r->uops[k], k, q->fetched);
+        if (u->t->kind != UOP_COMPUTE)
+            memory_uop(p, u, f, &store);
+        write_temps(p, u);
+    }
+    written_registers(p, f->insn, r);
+    for (unsigned k = 0, fused = 0; k < n; k++) {
+        struct duop *u = pipe__uop(p, first + k);
+        write_registers(p, u);
+        if (u->t->flags & UOP_FUSED_HEAD)
+            e = plain_rob_entry(p, q, f, fused++, first + k, flags);
+        issue_uop(p, u, slot + fused - 1);
+    }
+    end_insn(e, f, flags);
+    p->rs_used += n;
 }
 
 static void issue_special(struct pipe *p, const struct idq_entry *q, unsigned slot)
@@ -447,8 +536,7 @@ static void issue_special(struct pipe *p, const struct idq_entry *q, unsigned sl
 /* Buffers of which an instruction takes entries, whole programs only (RT-5, RT-7). */
 static uint8_t lacking(struct pipe *p, const struct recipe *r)
 {
-    if (p->uop_tail - p->uop_head + r->n_uops + 8 > UOP_RING ||
-        p->edge_tail - p->edge_head + 16 * (r->n_uops + 1) > EDGE_RING)
+    if (p->uop_tail - p->uop_head + r->n_uops + 8 > UOP_RING)
         return RES_RS;
     if (p->store_tail - p->store_head + r->n_stores > STORE_RING - 8)
         return RES_STORE_BUFFER;
@@ -481,11 +569,18 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
         p->idq_head++;
         return true;
     }
-    if (f->flags & F_SINGLE && p->roomy) {
-        if (*slots >= p->width || (*slots && f->flags & F_PASS_START)) /* LSD-2 */
+    if (f->flags & F_PLAIN && p->roomy) {
+        if (*slots && (*slots + f->recipe->n_fused > p->width || f->flags & F_PASS_START)) /* ID-3, LSD-2 */
             return false;
-        issue_single(p, q, f, *slots);
-        *slots += 1;
+        if (*slots >= p->width)
+            return false;
+        if (!f->recipe->plain_fused[0].uops)
+            issue_empty(p, q, f);
+        else if (f->recipe->n_uops == 1)
+            issue_single(p, q, f, *slots);
+        else
+            issue_plain(p, q, f, *slots);
+        *slots += f->recipe->n_fused;
         p->idq_head++;
         return true;
     }
@@ -508,12 +603,7 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
         rename_insn(p, q->fetched);
         p->ren_insn = q->fetched + 1;
     }
-    uint64_t rob = p->rob_tail;
     *slots += issue_lam(p, q, *slots);
-    for (; !p->endless && rob < p->rob_tail; rob++) {
-        p->prf_int_free -= pipe__rob(p, rob)->n_int;
-        p->prf_vec_free -= pipe__rob(p, rob)->n_vec;
-    }
     p->idq_head++;
     return true;
 }
@@ -521,9 +611,8 @@ static bool take(struct pipe *p, unsigned *slots, uint8_t *why, bool *merge_done
 /* Whatever four ordinary instructions take fits for sure: lacking() need not be asked for each. */
 static bool is_roomy(const struct pipe *p)
 {
-    bool rings = p->uop_tail - p->uop_head < UOP_RING - 128 &&
-                 p->edge_tail - p->edge_head < EDGE_RING - 2048 &&
-                 p->store_tail - p->store_head < STORE_RING - 80;
+    bool rings =
+        p->uop_tail - p->uop_head < UOP_RING - 128 && p->store_tail - p->store_head < STORE_RING - 80;
     if (p->endless || !rings)
         return rings;
     return p->loads_used + 24 <= p->core->load_buffer && p->stores_used + 12 <= p->core->store_buffer &&
@@ -546,8 +635,6 @@ void rename__step(struct pipe *p)
     uint8_t why = RES_NONE;
     bool merge_done = false;
 
-    for (unsigned i = 0; i < p->n_ports; i++)
-        p->snapshot[i] = p->usage[i]; /* PA-3 */
     p->gate_closed = true;
     if (p->now < p->blocked_until) { /* BP-4 */
         report__stall(p, 0, RES_NONE);
@@ -557,6 +644,7 @@ void rename__step(struct pipe *p)
     if (why == RES_NONE) {
         p->gate_closed = false;
         p->roomy = is_roomy(p);
+        memcpy(p->snapshot, p->usage, sizeof p->snapshot); /* PA-3 */
         while (idq__used(p) && take(p, &slots, &why, &merge_done))
             ;
         if (p->core->elim_history)

@@ -14,28 +14,34 @@ static int64_t result_at(const struct duop *u)
 {
     if (!(u->flags & DUOP_KNOWN))
         return CYCLE_NEVER;
-    if (u->tp_cyc || u->t->kind == UOP_LOAD || u->tlb_until)
+    if (u->tp_cyc || u->t->kind == UOP_LOAD)
         return u->done_at;
-    return u->base + (u->t->kind == UOP_COMPUTE && u->t->max_lat ? u->t->max_lat : 1);
+    if (u->t->kind == UOP_COMPUTE)
+        return u->base + (u->t->max_lat ? u->t->max_lat : 1);
+    return u->tlb_until ? u->done_at : u->base + 1;
 }
 
 /* The part of [from, from + cycles) before the uop was the oldest: nobody has been charged for it. */
-static int64_t uncharged(const struct duop *u, int64_t from, int64_t cycles)
+static int64_t uncharged(const struct duop_delay *d, uint32_t from, int64_t cycles)
 {
-    int64_t before = (int32_t)(u->head_at - (uint32_t)from);
+    int64_t before = (int32_t)(d->head_at - from);
 
-    return u->head_at && before < cycles ? max_cycle(before, 0) : cycles;
+    return d->head_at && before < cycles ? max_cycle(before, 0) : cycles;
 }
 
 /* How long a dispatched uop waited for its port, a complete load longer than a hit takes. */
-static int64_t port_delay(const struct duop *u)
+static int64_t port_delay(struct pipe *p, const struct duop *u)
 {
-    return u->t->div_cyc ? 0 : uncharged(u, u->issued_at, u->port_wait);
+    const struct duop_delay *d = pipe__delay(p, u);
+
+    return u->t->div_cyc ? 0 : uncharged(d, d->queued_at, u->port_wait);
 }
 
-static int64_t load_delay(const struct duop *u)
+static int64_t load_delay(struct pipe *p, const struct duop *u)
 {
-    return uncharged(u, u->issued_at, u->done_at - LOAD_LATENCY - u->issued_at);
+    const struct duop_delay *d = pipe__delay(p, u);
+
+    return uncharged(d, d->queued_at, (int32_t)((uint32_t)(u->done_at - LOAD_LATENCY) - d->queued_at));
 }
 
 static bool is_plain_hit(const struct duop *u)
@@ -44,13 +50,15 @@ static bool is_plain_hit(const struct duop *u)
 }
 
 /* May the delay of `o` be charged to `u`? */
-static bool inherits(const struct duop *u, const struct duop *o)
+static bool inherits(struct pipe *p, const struct duop *u, const struct duop *o)
 {
-    return o->heir == 0 || o->heir == (uint32_t)(u->seq + 1);
+    uint32_t heir = pipe__delay(p, o)->heir;
+
+    return heir == 0 || heir == (uint32_t)(u->seq + 1);
 }
 
 /* Why a load is not complete at `now`. */
-static struct reason load_reason(const struct pipe *p, const struct duop *u, int64_t now)
+static struct reason load_reason(struct pipe *p, const struct duop *u, int64_t now)
 {
     if (u->tlb_until > now)
         return (struct reason){STALL_BE_DTLB, WAIT_DTLB, NULL};
@@ -58,7 +66,8 @@ static struct reason load_reason(const struct pipe *p, const struct duop *u, int
         return (struct reason){STALL_BE_L1_FB_FULL, WAIT_L1D, NULL};
     switch (u->waits_for) {
     case MEM_L1:
-        if (is_plain_hit(u) && u->flags & DUOP_KNOWN && inherits(u, u) && port_delay(u) >= u->done_at - now)
+        if (is_plain_hit(u) && u->flags & DUOP_KNOWN && inherits(p, u, u) &&
+            port_delay(p, u) >= u->done_at - now)
             return (struct reason){STALL_BE_PORTS, WAIT_PORTS, NULL};
         return (struct reason){u->l1_cause, WAIT_L1D, NULL};
     case MEM_L3:
@@ -87,9 +96,10 @@ static struct reason unit_reason(struct pipe *p, const struct duop *u)
 /* The uop whose result was the last that `u` needed, NULL if it was long ago. */
 static struct duop *last_source(struct pipe *p, const struct duop *u)
 {
-    struct duop *o = u->last ? pipe__uop(p, u->last - 1) : NULL;
+    uint32_t last = pipe__delay(p, u)->last;
+    struct duop *o = last ? pipe__uop(p, last - 1) : NULL;
 
-    return o && (uint32_t)(o->seq + 1) == u->last && o->state == DUOP_DISPATCHED ? o : NULL;
+    return o && (uint32_t)(o->seq + 1) == last && o->state == DUOP_DISPATCHED ? o : NULL;
 }
 
 /* The delays from `u` back to `from` are charged to `u` and to no other. */
@@ -98,8 +108,9 @@ static void inherit(struct pipe *p, struct duop *u, const struct duop *from)
     struct duop *o = u;
 
     for (; o != from; o = last_source(p, o))
-        o->heir = inherits(u, o) ? (uint32_t)(u->seq + 1) : o->heir;
-    o->heir = (uint32_t)(u->seq + 1);
+        if (inherits(p, u, o))
+            pipe__delay(p, o)->heir = (uint32_t)(u->seq + 1);
+    pipe__delay(p, o)->heir = (uint32_t)(u->seq + 1);
 }
 
 /*
@@ -115,15 +126,15 @@ static struct reason executing_reason(struct pipe *p, struct duop *u)
     struct reason r;
 
     for (unsigned k = 0; o && k < SOURCES_BACK; k++, o = last_source(p, o)) {
-        if (!inherits(u, o))
+        if (!inherits(p, u, o))
             continue;
-        if (o != u && o->t->kind == UOP_LOAD && !is_plain_hit(o) && load_delay(o) >= left) {
+        if (o != u && o->t->kind == UOP_LOAD && !is_plain_hit(o) && load_delay(p, o) >= left) {
             inherit(p, u, o);
             r = load_reason(p, o, o->done_at - (o->waits_for == MEM_L1 ? LOAD_LATENCY + left : 1));
             r.load = o;
             return r;
         }
-        left -= port_delay(o);
+        left -= port_delay(p, o);
         if (left <= 0) {
             inherit(p, u, o);
             return (struct reason){STALL_BE_PORTS, WAIT_PORTS, NULL};
@@ -204,10 +215,10 @@ static void backend_stall(struct pipe *p)
         return;
     struct reason r = uop_reason(p, u);
     c->stall = r.stall;
-    if (r.load && p->planned - r.load->fetched <= p->fetched_mask) /* it may have left the ring */
+    if (r.load && (uint32_t)p->planned - r.load->fetched <= p->fetched_mask) /* it may have left the ring */
         c->stall_site = pipe__fetched(p, r.load->fetched)->site;
-    if (!u->head_at)
-        u->head_at = (uint32_t)p->now;
+    if (!pipe__delay(p, u)->head_at)
+        pipe__delay(p, u)->head_at = (uint32_t)p->now;
 }
 
 static int64_t change_at(const struct pipe *p, int64_t t, int64_t at)
@@ -230,15 +241,17 @@ int64_t report__next_change(struct pipe *p)
         return t;
     int64_t at = result_at(u);
     const struct duop *o = u;
-    t = change_at(p, change_at(p, change_at(p, t, at), u->tlb_until), u->lfb_until);
+    t = change_at(p, t, at);
+    if (u->t->kind != UOP_COMPUTE)
+        t = change_at(p, change_at(p, t, u->tlb_until), u->lfb_until);
     if (u->t->kind == UOP_LOAD)
         t = change_at(p, t, u->done_at - p->level_cyc[u->waits_for]);
     for (unsigned k = 0; o && k < SOURCES_BACK; k++, o = last_source(p, o)) {
-        if (!inherits(u, o))
+        if (!inherits(p, u, o))
             continue;
         if (o->t->kind == UOP_LOAD)
-            t = change_at(p, t, at - load_delay(o));
-        at -= port_delay(o);
+            t = change_at(p, t, at - load_delay(p, o));
+        at -= port_delay(p, o);
         t = change_at(p, t, at);
     }
     return t;
@@ -330,10 +343,10 @@ static uint8_t producer_wait(struct pipe *p, const struct duop *u, const struct 
         return WAIT_DEPENDENCY;
     if (producer == head)
         return p->cur.retire_wait;
+    if (producer->t->kind != UOP_LOAD)
+        return producer->t->div_cyc ? WAIT_DIVIDE : WAIT_DEPENDENCY;
     p->blocker = producer;
-    if (producer->t->kind == UOP_LOAD)
-        return load_reason(p, producer, p->now).wait;
-    return producer->t->div_cyc ? WAIT_DIVIDE : WAIT_DEPENDENCY;
+    return load_reason(p, producer, p->now).wait;
 }
 
 /* What the scheduler waits for. */
@@ -430,7 +443,8 @@ void report__finish(struct pipe *p)
                                        : STALL_BE_L2;
     if (c->stall == STALL_BE_PORTS)
         c->stall = (uint8_t)(STALL_BE_PORTS + (c->executed < 3 ? c->executed : 3));
-    pending_loads(&p->pending, c);
+    if (p->pending.any | p->pending.l1 | p->pending.l2 | p->pending.l3)
+        pending_loads(&p->pending, c);
     c->mispredict_site = p->recovery_site;
     if (p->resteer)
         c->state |= REPORT_STATE_RESTEER;

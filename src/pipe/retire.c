@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* In-order retirement, RT-1, RT-2, RT-5. */
+/* In-order retirement, RT-1, RT-2, RT-5. Counts are summed without branches, which would be mispredicted. */
 #include "pipe/state.h"
 
 static bool complete(struct pipe *p, const struct rob_entry *e)
@@ -26,7 +26,6 @@ static void count_uops(struct pipe *p, const struct rob_entry *e)
         }
         p->fences_in_flight -= u->fence != 0;
     }
-    c->retired_uops = (uint8_t)(c->retired_uops + e->n_uops);
 }
 
 /* Returns whether it wrote to code that was fetched. */
@@ -38,28 +37,26 @@ static bool retire_entry(struct pipe *p, struct rob_entry *e)
     c->retired_site[c->retired] = e->site;
     if (e->flags & ROB_MS)
         c->retired_ms = (uint8_t)(c->retired_ms | 1u << c->retired);
-    if (e->n_uops)
+    c->retired_uops = (uint8_t)(c->retired_uops + e->n_uops);
+    if (e->n_loads || p->fences_in_flight)
         count_uops(p, e);
     if (p->trace)
         trace__retired(p, e);
     p->uop_head = e->first_uop + e->n_uops;
-    if (e->n_uops)
-        p->edge_head = pipe__uop(p, p->uop_head - 1)->edge_end;
     p->loads_used -= e->n_loads;
     c->retired_stores = (uint8_t)(c->retired_stores + e->n_stores);
     p->prf_int_free += e->n_int;
     p->prf_vec_free += e->n_vec;
     if (e->flags & ROB_ENDS) {
+        c->retired_high = (uint8_t)(c->retired_high | (e->n_insns != 0) << c->retired);
+        c->retired_pair = (uint8_t)(c->retired_pair | (e->n_insns == 2) << c->retired);
         if (e->n_insns) {
-            c->retired_high = (uint8_t)(c->retired_high | 1u << c->retired);
-            if (e->n_insns == 2)
-                c->retired_pair = (uint8_t)(c->retired_pair | 1u << c->retired);
             c->insn_counts += (uint64_t)(e->counted >> 4) << 8 * (e->counted & 15);
-            c->retired_memory = (uint8_t)(c->retired_memory + !!(e->flags & ROB_MEMORY));
+            c->retired_memory = (uint8_t)(c->retired_memory + e->flags / ROB_MEMORY % 2);
         }
         c->retired_insns = (uint8_t)(c->retired_insns + e->n_insns);
-        c->branches = (uint8_t)(c->branches + !!(e->flags & ROB_BRANCH));
-        c->mispredicts = (uint8_t)(c->mispredicts + !!(e->flags & ROB_MISPREDICT));
+        c->branches = (uint8_t)(c->branches + e->flags / ROB_BRANCH % 2);
+        c->mispredicts = (uint8_t)(c->mispredicts + e->flags / ROB_MISPREDICT % 2);
         p->instructions += e->n_insns;
         p->buffer->begin = e->next_step;
         while (p->store_retired < p->store_tail && pipe__store(p, p->store_retired)->uop < p->uop_head)

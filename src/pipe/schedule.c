@@ -46,42 +46,39 @@ static int queue_oldest(const struct pipe *p, unsigned q)
 
 /* --- port binding ----------------------------------------------------------------------------- */
 
+/* A port's use at the start of the cycle, then its place among equals. Compared without branches: which port
+ * is less used cannot be predicted. */
+static unsigned rank(const struct pipe *p, unsigned port, unsigned place)
+{
+    return p->snapshot[port] * MAX_PORTS + place;
+}
+
 /* PA-5: eight ports. Least used, ties to the highest number; odd slots take the second. */
 static unsigned bind8(const struct pipe *p, unsigned ports, unsigned slot)
 {
-    unsigned best = 0, second = 0, ub = ~0u, us = ~0u;
+    unsigned best = ~0u, second = ~0u;
     for (unsigned m = ports; m; m &= m - 1) {
-        unsigned port = (unsigned)__builtin_ctz(m), u = p->snapshot[port];
-        if (u <= ub) {
-            second = best;
-            us = ub;
-            best = port;
-            ub = u;
-        } else if (u <= us) {
-            second = port;
-            us = u;
-        }
+        unsigned port = (unsigned)__builtin_ctz(m), key = rank(p, port, MAX_PORTS - 1 - port);
+        unsigned worse = key > best ? key : best;
+        best = key < best ? key : best;
+        second = worse < second ? worse : second;
     }
-    return slot % 2 == 0 || us >= ub + 3 ? best : second;
+    unsigned key = slot % 2 == 0 || second / MAX_PORTS >= best / MAX_PORTS + 3 ? best : second;
+    return MAX_PORTS - 1 - key % MAX_PORTS;
 }
 
 /* PA-6: six ports. Ties to the lowest number; fixed orders for {0,1,5}. */
 static unsigned bind6(const struct pipe *p, unsigned ports, unsigned slot)
 {
     static const uint8_t order0[] = {0, 5, 1, 0}, order1[] = {1, 5, 0, 1}, order5[] = {5, 1, 0, 5};
-    unsigned least = 0, most = 0, ul = ~0u, um = 0;
+    unsigned low = ~0u, high = 0;
     for (unsigned m = ports; m; m &= m - 1) {
-        unsigned port = (unsigned)__builtin_ctz(m), u = p->snapshot[port];
-        if (u < ul) {
-            least = port;
-            ul = u;
-        }
-        if (u >= um) {
-            most = port;
-            um = u;
-        }
+        unsigned port = (unsigned)__builtin_ctz(m), key = rank(p, port, port);
+        low = key < low ? key : low;
+        high = key > high ? key : high;
     }
-    if (um >= ul + 3)
+    unsigned least = low % MAX_PORTS, most = high % MAX_PORTS;
+    if (high / MAX_PORTS >= low / MAX_PORTS + 3)
         return least;
     if (ports == PORTS_015)
         return (least == 0 ? order0 : least == 1 ? order1 : order5)[slot & 3];
@@ -126,12 +123,8 @@ void schedule__set_ready(struct pipe *p, struct duop *u)
     int64_t i = u->issued_at, r = u->ready, when, D = p->core->issue_to_dispatch_cyc;
     if (p->ufs) /* no pipeline depth */
         when = r;
-    else if (r < i + D)
-        when = i + D;
-    else if (r <= i + D + 1)
-        when = r + 1;
     else
-        when = r;
+        when = r < i + D ? i + D : r + (r <= i + D + 1);
     when = max_cycle(when, p->now + 1);
     if (p->trace)
         trace__of(p, u)->queued_at = when;
@@ -141,15 +134,15 @@ void schedule__set_ready(struct pipe *p, struct duop *u)
 void schedule__wake(struct pipe *p, struct duop *u)
 {
     for (unsigned e = u->waiters; e;) {
-        const struct edge *edge = &p->edge[e - 1];
-        struct duop *c = pipe__uop(p, edge->consumer);
+        struct duop *c = &p->uop[(e - 1) / UOP_MAX_SRC];
+        const struct edge *edge = &c->edge[(e - 1) % UOP_MAX_SRC];
         e = edge->next;
-        if (c->seq != edge->consumer || c->flags & DUOP_DEAD)
+        if (c->flags & DUOP_DEAD) /* its slot is still its own: I3 */
             continue;
         int64_t at = u->base + edge->lat_cyc;
         if (at > c->ready) {
             c->ready = at;
-            c->last = (uint32_t)(u->seq + 1);
+            pipe__delay(p, c)->last = (uint32_t)(u->seq + 1);
             if (p->trace)
                 trace__of(p, c)->producer = u->seq;
         }
@@ -232,7 +225,7 @@ static void join_queues(struct pipe *p)
 {
     unsigned b = (unsigned)p->now & (WHEEL - 1);
     unsigned i = p->wheel[b];
-    bool order = p->fences_in_flight || p->n_held;
+    bool order = p->fences_in_flight;
     if (i) {
         p->wheel[b] = 0;
         p->wheel_used[b / 64] &= ~(1ull << b % 64);
@@ -310,6 +303,7 @@ static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slo
     p->cur.executed++;
     p->cur.executed_fused = (uint8_t)(p->cur.executed_fused + !!(u->t->flags & UOP_FUSED_HEAD));
     u->state = DUOP_DISPATCHED;
+    pipe__delay(p, u)->queued_at = (uint32_t)u->issued_at;
     u->port_wait = (uint16_t)(p->now - u->issued_at < UINT16_MAX ? p->now - u->issued_at : UINT16_MAX);
     if (p->trace)
         trace__of(p, u)->dispatched_at = p->now;

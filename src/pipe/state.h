@@ -40,7 +40,6 @@
 enum {
     UOP_RING = 1024, /* bit masks of 16 words */
     UOP_WORDS = UOP_RING / 64,
-    EDGE_RING = 8192, /* operand edges of the uops in flight */
     ROB_RING = 1024,
     IDQ_RING = 256,
     IQ_RING = 64,
@@ -65,7 +64,7 @@ enum fetched_flag {
     F_HOLD = 1 << 7,       /* fetch stops until it is decoded (BACLEAR) */
     F_BUBBLE = 1 << 8,     /* taken, target from the slower BTB level (FE-20) */
     F_PASS_START = 1 << 9, /* LSD: first of a replicated pass */
-    F_SINGLE = 1 << 11,    /* its recipe is `single` and it starts no wrong path: issued in one go */
+    F_PLAIN = 1 << 11,     /* its recipe is `plain` and it starts no wrong path: issued in one go */
     F_NOT_TAKEN = 1 << 10, /* conditional branch (or its pair) predicted not taken */
 };
 
@@ -101,8 +100,8 @@ struct idq_entry {
 
 /* Where the value of a register comes from. uop < uop_head: ready long ago. */
 struct value {
-    uint64_t uop;
-    uint32_t lat_cyc;
+    uint64_t uop : 48;
+    uint64_t lat_cyc : 16;
 };
 
 enum duop_state { DUOP_WAITING, DUOP_QUEUED, DUOP_DISPATCHED };
@@ -117,37 +116,54 @@ enum duop_flag {
     DUOP_DRAINS = 64,    /* waits for an empty store buffer too: LOCK, MFENCE (EX-24) */
 };
 
-/* An unfused uop in flight. */
+/* An operand of which the producer's results are not known yet, in the list of the producer's consumers. */
+struct edge {
+    uint16_t next; /* slot of the next consumer x UOP_MAX_SRC + its operand + 1, 0: the last */
+    uint16_t lat_cyc;
+};
+
+/* An unfused uop in flight: two cache lines, of which most uops need little more than the first. */
 struct duop {
     const struct uop *t;
     uint64_t seq;
-    int64_t base;      /* results are ready at base + latency; valid with DUOP_KNOWN */
-    int64_t ready;     /* latest known operand */
-    int64_t issued_at; /* and, once in its port's queue, when it joined */
-    int64_t done_at;   /* completion, EX-5; CYCLE_NEVER until known */
-    uint64_t store;    /* STA, STD: own entry; load: entry it depends on, or 0 */
-    const struct access *access;
-    uint64_t fetched;             /* instruction */
-    int64_t tlb_until, lfb_until; /* loads: waiting for a translation, a fill buffer until then */
-    uint64_t edge_end;            /* edges before it are its own or older ones' */
-    /* low bits of numbers that are never far away; 0: none */
-    uint32_t last;      /* seq + 1 of the uop whose result it got last */
-    uint32_t head_at;   /* cycle since when slots were lost to it as the oldest */
-    uint32_t heir;      /* seq + 1 of the uop to which its delay was charged */
-    uint16_t next;      /* in a wheel bucket or a store's list of waiting loads: slot + 1 */
-    uint16_t waiters;   /* first edge of its consumers + 1 */
+    int64_t ready; /* latest known operand */
+    union {
+        int64_t issued_at; /* until dispatch; once in its port's queue, when it joined */
+        int64_t base;      /* results are ready at base + latency; valid with DUOP_KNOWN */
+    };
+    int64_t done_at;    /* completion, EX-5; CYCLE_NEVER until known */
+    uint32_t fetched;   /* instruction: the low bits of its index */
+    uint16_t waiters;   /* first consumer's edge, as in struct edge */
     uint16_t pending;   /* operands not known */
-    uint16_t tp_cyc;    /* EX-15, first uop only */
+    uint16_t next;      /* in a wheel bucket or a store's list of waiting loads: slot + 1 */
     uint16_t port_wait; /* cycles between ready and dispatched */
-    uint16_t form;
+    uint16_t tp_cyc;    /* EX-15, first uop only */
+    uint16_t form;      /* with tp_cyc */
     uint8_t port;
     uint8_t state;     /* enum duop_state */
     uint8_t flags;     /* enum duop_flag */
+    uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
     uint8_t level;     /* loads: enum mem_level */
     uint8_t waits_for; /* loads: level whose latency they pay (a merged miss: the first miss's) */
-    uint8_t fence;     /* first uop of a fence or locked instruction: 1 loads, 2 stores */
     uint8_t l1_cause;  /* loads: enum stall for the time they wait in L1 */
     uint8_t counts;    /* loads: set of report_event to count at retirement; STA: 1: its page was walked */
+
+    /* loads, STA and STD only */
+    _Alignas(64) uint64_t store; /* STA, STD: own entry; load: entry it depends on, or 0 */
+    const struct access *access;
+    int64_t tlb_until, lfb_until; /* loads: waiting for a translation, a fill buffer until then */
+
+    struct edge edge[UOP_MAX_SRC]; /* by operand; valid while it is pending */
+};
+_Static_assert(sizeof(struct duop) == 128, "the slot of a uop is found by a shift");
+
+/* What it takes to say for whose sake slots were lost: low bits of numbers that are never far away, 0: none.
+ */
+struct duop_delay {
+    uint32_t last;      /* seq + 1 of the uop whose result it got last */
+    uint32_t queued_at; /* cycle in which it joined its port's queue; valid once dispatched */
+    uint32_t head_at;   /* cycle since when slots were lost to it as the oldest */
+    uint32_t heir;      /* seq + 1 of the uop to which its delay was charged */
 };
 
 /* Kept only while somebody listens to uops. */
@@ -155,12 +171,6 @@ struct duop_trace {
     uint64_t producer;
     int64_t queued_at, dispatched_at;
     uint8_t index; /* of its template, or UOP_RECORD_SYNC, _MERGE */
-};
-
-struct edge {
-    uint64_t consumer;
-    uint32_t lat_cyc;
-    uint16_t next;
 };
 
 enum rob_flag {
@@ -200,15 +210,19 @@ struct store_entry {
 
 /* Move elimination, RN-9 to RN-11. Physical registers are small ids: the architectural register that
  * first held the value, renewed at each write. */
+enum { ELIM_SETS = 8, ELIM_CYCLES = 8 };
 struct elim_class {
     uint32_t slots;
-    struct {
-        uint64_t names; /* architectural registers that share it */
-        bool used, single;
-    } set[8];
-    uint32_t now;                           /* eliminations in this cycle */
-    uint32_t quiet;                         /* active cycles in a row without a set or an elimination */
-    uint32_t history_n[4], history_used[4]; /* of the last active cycles, newest first */
+    uint32_t now;              /* eliminations in this cycle */
+    uint32_t quiet;            /* active cycles in a row without a set or an elimination */
+    uint32_t n_in_use;         /* sets */
+    uint64_t names[ELIM_SETS]; /* architectural registers that share the register of a set */
+    /* sets, bit = number; the others count only for those in use */
+    uint32_t in_use;
+    uint32_t empty, lone; /* without a name; with one at most */
+    uint32_t was_lone;    /* at the end of the last active cycle */
+    /* eliminations and sets in use of the last active cycles: a byte each, the lowest is the newest */
+    uint64_t history_n, history_used;
 };
 
 struct rename_state { /* saved at a mispredicted branch */
@@ -216,7 +230,7 @@ struct rename_state { /* saved at a mispredicted branch */
     /* sets of registers, bit = id; general and vector registers are below 64 */
     uint64_t from_pointer, from_zero; /* EX-9: last written by a pointer load, by a zero idiom */
     uint64_t shared;                  /* in an elimination set: set_of is valid */
-    int8_t set_of[64];
+    uint8_t set_of[64];
     struct elim_class elim[2]; /* 0 GPR, 1 vector */
 };
 
@@ -358,7 +372,6 @@ struct pipe {
 
     /* schedule.c */
     uint64_t uop_head, uop_tail;
-    uint64_t edge_head, edge_tail;
     uint32_t rs_used;
     uint64_t oldest_waiting; /* no uop before it waits for its dispatch */
     uint16_t usage[MAX_PORTS], snapshot[MAX_PORTS];
@@ -399,7 +412,7 @@ struct pipe {
     /* report.c */
     struct cycle_report cur;
     unsigned n_reports;
-    const struct duop *blocker; /* whose result the oldest waiting uop needs, NULL: none */
+    const struct duop *blocker; /* load whose result the oldest waiting uop needs, NULL: none */
     bool gate_closed;
     bool judge_stall;    /* the reason is found at the end of the cycle */
     bool was_idle;       /* the last cycle changed nothing */
@@ -410,7 +423,7 @@ struct pipe {
     /* rings, last: pipe__reset does not clear them, their heads and tails say what counts */
     struct idq_entry idq[IDQ_RING];
     struct duop uop[UOP_RING];
-    struct edge edge[EDGE_RING];
+    struct duop_delay delay[UOP_RING]; /* by slot */
     struct store_entry store[STORE_RING];
     struct rob_entry rob[ROB_RING];
     struct cycle_report report[REPORT_BATCH];
@@ -425,6 +438,11 @@ static inline struct fetched *pipe__fetched(struct pipe *p, uint64_t i)
 static inline struct duop *pipe__uop(struct pipe *p, uint64_t seq)
 {
     return &p->uop[seq & (UOP_RING - 1)];
+}
+
+static inline struct duop_delay *pipe__delay(struct pipe *p, const struct duop *u)
+{
+    return &p->delay[u->seq & (UOP_RING - 1)];
 }
 static inline struct rob_entry *pipe__rob(struct pipe *p, uint64_t i)
 {

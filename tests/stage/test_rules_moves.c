@@ -102,6 +102,25 @@ static void test_RN_10_slots_are_released(void **state)
         }
 }
 
+/* The longest history, eight groups: with one slot and a move every five groups each second move is
+ * eliminated, as the elimination ten groups ago is forgotten and that five groups ago is not. */
+static void test_RN_11_longest_history(void **state)
+{
+    const char *const set[] = {"elim_slots_gpr=1", "elim_history=8", "lsd=no"};
+    (void)state;
+    for (enum rules_core c = IVB; c <= SKL; c++) {
+        struct loop_fixture fx;
+        loop_fixture__open_set(&fx, rules_names[c], set, 3);
+        fx.keep_uops = true;
+        rules__run_at(
+            &fx, /* mov r8,rax; nop9; 2*nop2; mov r8,1; mov rax,1; 2*nop1; 12*nop4; dec rdi; jnz l */
+            "4989c0666666666666666690 2*6690 49c7c00100000048c7c001000000 2*90 12*66666690 48ffcf75ab", 0);
+        for (unsigned i = 0; i < 10; i++)
+            assert_int_equal(eliminated(&fx, i, 0), i % 2 == 0);
+        loop_fixture__close(&fx);
+    }
+}
+
 /* Vector sets go with one name left on all cores. */
 static void test_RN_10_vector_slots(void **state)
 {
@@ -167,6 +186,7 @@ int main(void)
         cmocka_unit_test(test_RN_09_RN_11_slots),
         cmocka_unit_test(test_RN_10_slots_are_released),
         cmocka_unit_test(test_RN_10_vector_slots),
+        cmocka_unit_test(test_RN_11_longest_history),
         cmocka_unit_test(test_RN_12_moves_that_execute),
         cmocka_unit_test(test_RN_13_moves_of_32_bits_end_fast_chasing),
     };
