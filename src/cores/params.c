@@ -85,7 +85,7 @@ static const struct param table[] = {
     COUNT("prf_vec", prf_vec, "registers", 64, 8192, "RT-7"),
     COUNT("elim_slots_gpr", elim_slots_gpr, "slots", 0, 8, "RN-9"),
     COUNT("elim_slots_vec", elim_slots_vec, "slots", 0, 8, "RN-9"),
-    COUNT("elim_history", elim_history, "cyc", 1, 4, "RN-11"),
+    COUNT("elim_history", elim_history, "cyc", 1, 8, "RN-11"),
     BOOL("elim_gpr_all_aliases", elim_gpr_all_aliases, "RN-10"),
     BOOL("elim_movzx_high_encoding", elim_movzx_high_encoding, "RN-8"),
 
