@@ -87,6 +87,14 @@ struct profile_copy {   /* one of several copies on cores with a common L3 and m
     struct profile_tree tree;
 };
 
+struct profile_sample { /* the figures are estimates from parts of the execution (docs/sample.md) */
+    uint64_t windows;   /* besides the head; 0: the program ended within it, nothing is estimated */
+    uint64_t period, window, warm; /* instructions, as asked for */
+    uint64_t head;                 /* instructions at the beginning, all measured */
+    uint64_t measured;             /* instructions, head and windows */
+    double cpi_low, cpi_high;      /* 99.7 % interval of the cycles per instruction; NAN: not known */
+};
+
 struct profile {
     char *version;   /* of fathom */
     char *command;   /* as typed */
@@ -121,9 +129,10 @@ struct profile {
     size_t n_ideal;
     struct profile_core *core_result; /* as asked for */
     size_t n_core_results;
-    struct profile_copy *copy; /* the one alone first; then everything above is the sum over the others */
-    size_t n_copies;           /* rows, 0 unless asked for */
-    struct profile_pair *host; /* whatever may differ between machines and runs: time, speed, host name */
+    struct profile_copy *copy;     /* the one alone first; then everything above is the sum over the others */
+    size_t n_copies;               /* rows, 0 unless asked for */
+    struct profile_sample *sample; /* NULL: everything was simulated in detail */
+    struct profile_pair *host;     /* whatever may differ between machines and runs: time, speed, host name */
     size_t n_host;
 };
 

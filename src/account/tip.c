@@ -119,6 +119,16 @@ static void tip__consume(struct listener *self, const struct cycle_report *repor
         tip->slots_unplaced[c] += unplaced.slots[c];
 }
 
+void tip__credit(struct tip *tip, uint32_t site, enum place_slots class, int64_t n)
+{
+    struct site_weight unplaced = {0};
+    struct site_weight *w = tip__place(tip, site, &unplaced);
+    uint64_t *slots = w == &unplaced ? &tip->slots_unplaced[class] : &w->slots[class];
+
+    assert(n >= 0 || *slots >= (uint64_t)-n);
+    *slots += (uint64_t)n;
+}
+
 void tip__init(struct tip *tip, const struct core *core)
 {
     assert(core->issue_width > 0);

@@ -65,6 +65,17 @@ void truth__init(struct truth *truth, const struct core *core)
     truth->width = core->issue_width;
 }
 
+void truth__leave(struct truth *truth, unsigned retired, unsigned retired_ms, unsigned squashed,
+                  unsigned squashed_clear)
+{
+    assert(truth->in_flight >= retired + squashed && retired_ms <= retired && squashed_clear <= squashed);
+    truth->in_flight -= retired + squashed;
+    truth->retired += retired;
+    truth->retired_ms += retired_ms;
+    truth->squashed += squashed;
+    truth->squashed_clear += squashed_clear;
+}
+
 void truth__check(const struct truth *truth)
 {
     assert(truth->slots == truth->cycles * truth->width);

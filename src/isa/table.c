@@ -15,11 +15,6 @@ struct parser {
     uint16_t fuse[26];   /* macro-fusion classes by letter, MF-1 */
 };
 
-bool text__is(struct text text, const char *s)
-{
-    return strlen(s) == text.len && !memcmp(text.at, s, text.len);
-}
-
 static void parser__fail(struct parser *p, const char *problem)
 {
     if (!p->problem)

@@ -54,6 +54,7 @@ struct memory {
     uint32_t base_lat; /* L1D */
     uint32_t l2_lat, l3_lat;
     uint32_t stlb_hit_cyc, split_load_cyc, split_page_cyc;
+    uint32_t settle_cyc; /* warming: after so many cycles every prefetch has arrived */
     struct memory_counts counts;
     struct tags l1d, dtlb;
     struct stride_table strides;
@@ -71,6 +72,7 @@ struct memory {
     uint64_t member_key, starts_at;
     struct outstanding *outstanding; /* its own requests; not apart from the uncore's if that is its own */
     uint64_t wc_line[WC_LINES];      /* lines of non-temporal stores in write-combining buffers */
+    struct warm_hints *warm;         /* NULL until something is warmed */
     uint32_t wc_next;
 };
 
@@ -89,5 +91,17 @@ bool hierarchy__drop(struct memory *mem, uint64_t line);
 uint64_t dram__transfer(struct memory *mem, uint64_t t);
 /* When the translation of `page` is there; `t` on a hit. */
 uint64_t tlb__translate(struct memory *mem, struct tags *tlb, uint64_t page, uint64_t t, uint64_t *n_misses);
+
+/* The L1 prefetchers see every load (ME-8). */
+static inline void load__train(struct memory *mem, uint64_t ip, uint64_t addr, uint64_t line, uint64_t now)
+{
+    if (mem->l1_ip) {
+        uint64_t target = stride__train(&mem->strides, ip, addr) & ~(uint64_t)63;
+        if (target != line)
+            l1d__prefetch(mem, target, now);
+    }
+    if (mem->l1_next && recent__train(&mem->recent, line))
+        l1d__prefetch(mem, line + 64, now);
+}
 
 #endif

@@ -83,6 +83,7 @@ static int latencies__init(struct memory *mem, const struct core *core, struct s
     mem->base_lat = core->l1d.lat_cyc;
     mem->l2_lat = core->l2.lat_cyc;
     mem->l3_lat = core->l3.lat_cyc;
+    mem->settle_cyc = 2 * (uint32_t)(dram_cyc + 0.5);
     mem->stlb_hit_cyc = core->stlb_hit_cyc;
     mem->split_load_cyc = core->split_load_cyc;
     mem->split_page_cyc = core->split_page_cyc;
@@ -179,6 +180,7 @@ void memory__free(struct memory *mem)
         tags__fini(all[k]);
     free(mem->l1d_start);
     uncore__leave(mem);
+    free(mem->warm);
     free(mem);
 }
 
@@ -198,18 +200,6 @@ static inline uint64_t data__translate(struct memory *mem, uint64_t addr, uint64
     uint64_t t = tlb__translate(mem, &mem->dtlb, page, now, &mem->counts.dtlb_miss);
     mem->last_dpage = t == now ? page : NO_KEY;
     return t;
-}
-
-/* The L1 prefetchers see every load (ME-8). */
-static inline void load__train(struct memory *mem, uint64_t ip, uint64_t addr, uint64_t line, uint64_t now)
-{
-    if (mem->l1_ip) {
-        uint64_t target = stride__train(&mem->strides, ip, addr) & ~(uint64_t)63;
-        if (target != line)
-            l1d__prefetch(mem, target, now);
-    }
-    if (mem->l1_next && recent__train(&mem->recent, line))
-        l1d__prefetch(mem, line + 64, now);
 }
 
 /* The part of a load or store in one line. */

@@ -62,6 +62,18 @@ static void squash_frontend(struct pipe *p, uint64_t first)
     p->lsd_hash = 0;
 }
 
+/* Everything older has retired: every register is ready. */
+static void forget_registers(struct pipe *p)
+{
+    p->uop_head = p->uop_tail;
+    p->edge_head = p->edge_tail;
+    memset(p->ren.map, 0, sizeof p->ren.map);
+    memset(p->ren.elim[0].set, 0, sizeof p->ren.elim[0].set);
+    memset(p->ren.elim[1].set, 0, sizeof p->ren.elim[1].set);
+    p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
+    p->ren_insn = 0;
+}
+
 void flush__step(struct pipe *p)
 {
     if (p->now < p->flush_at)
@@ -99,15 +111,20 @@ void flush__machine_clear(struct pipe *p, const struct rob_entry *e)
     squash_frontend(p, index);
     p->cur.squash_clear = p->cur.squashed;
     p->cur.clears++;
-    p->uop_head = p->uop_tail;
-    p->edge_head = p->edge_tail;
-    memset(p->ren.map, 0, sizeof p->ren.map);
-    memset(p->ren.elim[0].set, 0, sizeof p->ren.elim[0].set);
-    memset(p->ren.elim[1].set, 0, sizeof p->ren.elim[1].set);
-    p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
-    p->ren_insn = 0;
+    forget_registers(p);
     p->flush_at = CYCLE_NEVER;
     p->resume_at = p->now + 1 + (int64_t)(p->core->resteer_cyc + p->core->machine_clear_cyc);
     p->blocked_until = p->now + (int64_t)p->core->recovery_cyc + 1;
     p->resteer = STALL_FE_RESTEER_CLEAR;
+}
+
+void flush__restart(struct pipe *p)
+{
+    squash_frontend(p, p->planned);
+    forget_registers(p);
+    p->stack = (struct stack_state){0};
+    p->resume_at = p->blocked_until = p->now;
+    p->resteer = 0;
+    p->recovery_site = REPORT_NO_SITE;
+    p->fe_cause = STALL_FE_MITE;
 }

@@ -51,6 +51,9 @@ enum {
     REPORT_BATCH = 512,
     MAX_PORTS = 16,
     LSD_BODY = 64,
+    RECENT_STORES = 512,
+    DISAMBIGUATION = 1024,
+    DISAMBIGUATION_SURE = 15,
     LOAD_LATENCY = 5, /* EX-8: latency of a load's results in the recipes */
 };
 
@@ -224,6 +227,11 @@ struct dsb_build { /* the window that the decoders are filling */
     uint32_t lcp_second_hits;
 };
 
+/* Warming: who wrote these 8 bytes last, by step. */
+struct recent_store {
+    uint64_t granule, step;
+};
+
 struct pending_loads { /* loads in flight: all, and those known to have missed a level */
     int16_t any, l1, l2, l3;
 };
@@ -238,6 +246,7 @@ struct pipe {
     int64_t *tp_free_at;                  /* by form */
     struct duop_trace *trace;             /* NULL without a listener */
     struct pending_loads *pending_change; /* by cycle */
+    struct recent_store *recent;          /* warming: the latest stores */
     uint32_t run;                         /* number of this run */
 
     /* configuration */
@@ -258,7 +267,9 @@ struct pipe {
     /* fetch.c: the predicted path */
     uint64_t fetched_mask;
     uint64_t planned, delivered;
-    uint64_t step_next; /* next step of the correct path to plan */
+    uint64_t step_next;  /* next step of the correct path to plan */
+    uint64_t step_end;   /* steps before it may be fetched: those of the buffer, up to the limit */
+    uint64_t step_limit; /* pipe__hold; UINT64_MAX: none */
     bool source_ended;
     bool on_wrong_path, wrong_dead_end;
     uint64_t wrong_next, wrong_end;
@@ -273,6 +284,12 @@ struct pipe {
     bool plan_line_closed;
 
     uint32_t ufs_iteration; /* of the instruction planned last */
+
+    /* warm.c */
+    uint64_t warm_limit; /* instructions before this address come from the uop cache, the current window */
+    uint64_t warm_line;  /* of the L1I asked for last */
+    uint64_t warm_forward_steps;
+    bool warm_absorbed; /* the next one is the second half of a pair that has been decoded */
 
     /* LSD */
     bool lsd_active;
@@ -362,7 +379,7 @@ struct pipe {
     uint64_t store_unknown;          /* stores before it have their address */
     uint64_t store_retired;          /* first store not retired */
     int64_t last_commit;
-    uint8_t disambiguation[1024]; /* by load: successes in a row, EX-20 */
+    uint8_t disambiguation[DISAMBIGUATION]; /* by load: successes in a row, EX-20 */
     uint16_t store_filter[STORE_FILTER];
     uint32_t loads_used, stores_used;
     int64_t level_cyc[MEM_LEVELS]; /* idle latency of a request by level */
@@ -379,7 +396,7 @@ struct pipe {
 
     /* report.c */
     struct cycle_report cur;
-    unsigned n_reports;
+    unsigned n_reports, batch;
     bool gate_closed;
     bool was_idle;       /* the last cycle changed nothing */
     int64_t progress_at; /* last cycle in which something retired or nothing waited to */
@@ -508,6 +525,10 @@ void execute__retire_store(struct pipe *p, struct store_entry *s);
 /* EX-20: must this ready load wait for older stores' addresses? */
 bool execute__must_wait(struct pipe *p, struct duop *load);
 void execute__learn(struct pipe *p, const struct duop *load);
+static inline unsigned disambiguation__index(uint64_t ip)
+{
+    return (ip ^ ip >> 10) % DISAMBIGUATION;
+}
 void execute__tick(struct pipe *p); /* pending-load counts of this cycle */
 
 /* trace.c: the lives of uops, for those who ask */
@@ -523,6 +544,8 @@ void retire__step(struct pipe *p);
 /* flush.c: BP-3, BP-7 */
 void flush__step(struct pipe *p);
 void flush__machine_clear(struct pipe *p, const struct rob_entry *e);
+/* Nothing is in flight and fetch starts anew (pipe__resume). */
+void flush__restart(struct pipe *p);
 
 /* report.c */
 void report__stall(struct pipe *p, unsigned issued, uint8_t resource);

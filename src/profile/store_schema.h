@@ -10,7 +10,7 @@
 
 enum {
     STORE_APPLICATION_ID = 0x66746d31, /* "ftm1" */
-    STORE_VERSION = 1,                 /* PRAGMA user_version; raised when a reader must know */
+    STORE_VERSION = 2,                 /* PRAGMA user_version; raised when a reader must know */
 };
 
 #define STORE_WEIGHTS                                                                                        \
@@ -46,6 +46,9 @@ enum {
     "CREATE TABLE core_node(id INTEGER PRIMARY KEY, core INTEGER NOT NULL REFERENCES core(id), name TEXT,"   \
     " path TEXT, level INTEGER NOT NULL, value REAL, unit TEXT, flagged INTEGER NOT NULL, source TEXT,"      \
     " hint TEXT);"                                                                                           \
+    "CREATE TABLE sample(id INTEGER PRIMARY KEY, windows INTEGER NOT NULL, period INTEGER NOT NULL,"         \
+    " window INTEGER NOT NULL, warm INTEGER NOT NULL, head INTEGER NOT NULL, measured INTEGER NOT NULL,"     \
+    " cpi_low REAL, cpi_high REAL);"                                                                         \
     "CREATE TABLE host(id INTEGER PRIMARY KEY, key TEXT, value TEXT);"                                       \
     "CREATE VIEW hot_functions AS SELECT function.name AS function, module.path AS module, file, line,"      \
     " cycles_840/840.0 AS cycles, insns FROM function LEFT JOIN module ON module.id=function.module"         \

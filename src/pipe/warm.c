@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Functional warming (docs/sample.md): instructions pass without taking time and leave behind what they would
+ * have taught the core: caches, TLBs and prefetchers, the branch predictor, the uop cache, memory
+ * disambiguation. As in the pipeline, the L1I is asked for bytes only where the uop cache has no uops, and
+ * a load that finds an older store in flight does not ask the L1D.
+ *
+ * Most steps are described by themselves (step.len) and stay in one window of the uop cache: neither site nor
+ * instruction is looked at, which are rarely in the host's nearest cache.
+ */
+#include "pipe/state.h"
+
+enum { WARM_WANTED = 2048 }; /* steps from the source at a time */
+
+/* --- loads and stores ------------------------------------------------------------------------- */
+
+static void warm_store(struct pipe *p, uint64_t i, uint64_t ip, const struct access *a, bool non_temporal)
+{
+    p->recent[a->addr / 8 % RECENT_STORES] = (struct recent_store){.granule = a->addr / 8, .step = i};
+    memory__warm_store(p->memory, ip, a->addr, a->size_bytes, non_temporal);
+}
+
+/* EX-20: learns as execute__learn does, but for violations, which only time can bring about. */
+static void warm_load(struct pipe *p, uint64_t i, uint64_t ip, const struct access *a)
+{
+    const struct recent_store *s = &p->recent[a->addr / 8 % RECENT_STORES];
+    uint8_t *c = &p->disambiguation[disambiguation__index(ip)];
+    bool forwards = s->granule == a->addr / 8 && i - s->step < p->warm_forward_steps;
+
+    if (*c < DISAMBIGUATION_SURE)
+        *c = forwards ? 0 : (uint8_t)(*c + 1);
+    if (!forwards)
+        memory__warm_load(p->memory, ip, a->addr, a->size_bytes);
+}
+
+static inline void warm_accesses(struct pipe *p, uint64_t i, const struct step *step, uint64_t ip)
+{
+    for (unsigned k = 0; k < step->n_access; k++) {
+        const struct access *a = &p->buffer->access[(step->first_access + k) % ACCESS_RING];
+        if (a->known && a->store)
+            warm_store(p, i, ip, a, false);
+        else if (a->known)
+            warm_load(p, i, ip, a);
+    }
+}
+
+/* Any step, by its instruction. */
+static void warm_special_accesses(struct pipe *p, uint64_t i, const struct step *step)
+{
+    const struct insn *insn = step->site->insn;
+    uint64_t ip = step->site->addr;
+
+    for (unsigned k = 0; k < step->n_access; k++) {
+        const struct access *a = &p->buffer->access[(step->first_access + k) % ACCESS_RING];
+        if (!a->known)
+            continue;
+        if (insn->flags & INSN_PREFETCH) {
+            memory__prefetch(p->memory, a->addr, memory__now(p->memory));
+        } else if (insn->flags & INSN_FLUSH) {
+            memory__flush_line(p->memory, a->addr, memory__now(p->memory));
+        } else if (a->store) {
+            if (k < insn->n_mem && insn->mem[k].read)
+                warm_load(p, i, ip, a);
+            warm_store(p, i, ip, a, insn->flags & INSN_NON_TEMPORAL);
+        } else {
+            warm_load(p, i, ip, a);
+        }
+    }
+}
+
+/* --- fetch ------------------------------------------------------------------------------------ */
+
+static void warm_fetch(struct pipe *p, uint64_t addr, unsigned len)
+{
+    uint64_t line = addr / 64, last = (addr + len - 1) / 64;
+
+    if (line != p->warm_line)
+        memory__warm_fetch(p->memory, addr);
+    if (last != line)
+        memory__warm_fetch(p->memory, last * 64);
+    p->warm_line = last;
+}
+
+/* The decoders pass the instruction on to the uop cache; its partner comes along. */
+static void warm_decode(struct pipe *p, uint64_t i, const struct step *step)
+{
+    struct fetched f = {
+        .insn = step->site->insn, .addr = step->site->addr, .flags = step->flags & STEP_TAKEN ? F_TAKEN : 0};
+    struct fetched g = {0};
+    const struct step *next = &p->buffer->step[(i + 1) % STEP_RING];
+
+    warm_fetch(p, f.addr, f.insn->len);
+    if (p->warm_absorbed) {
+        p->warm_absorbed = false;
+        return;
+    }
+    if (f.insn->fuses_with && i + 1 < p->buffer->end && fuses(step, next)) {
+        g = (struct fetched){.insn = next->site->insn, .addr = next->site->addr};
+        f.flags |= F_PAIR | (next->flags & STEP_TAKEN ? F_TAKEN : 0);
+        p->warm_absorbed = true;
+    }
+    dsb__build(p, &f, p->warm_absorbed ? &g : NULL);
+}
+
+/* Which of its sources fetch takes, as in choose_source. Up to warm_limit nothing can change. */
+static void warm_frontend(struct pipe *p, uint64_t i, const struct step *step, uint64_t addr)
+{
+    uint64_t window = pipe__window(addr);
+    bool entry = p->after_taken || (!p->plan_mite && window != p->plan_window);
+
+    if (p->after_taken)
+        p->plan_mite = false;
+    if (entry) {
+        p->plan_window = window;
+        if (!dsb__lookup(p, addr, &p->plan_record_end) || same_half_uncacheable(p, window))
+            p->plan_mite = true;
+    } else if (addr >= p->plan_record_end) {
+        p->plan_mite = true;
+    }
+    if (p->plan_mite) {
+        p->warm_limit = 0;
+        warm_decode(p, i, step);
+    } else {
+        uint64_t end = (window + 1) * 32;
+        p->warm_limit = p->plan_record_end < end ? p->plan_record_end : end;
+        p->warm_absorbed = false;
+    }
+}
+
+static void warm_branch(struct pipe *p, const struct step *step, uint64_t addr, unsigned len, uint8_t kind)
+{
+    bool taken = step->flags & STEP_TAKEN;
+    struct branch b = {.addr = addr, .fallthrough = addr + len, .kind = kind};
+
+    if (taken && (kind == BRANCH_COND || kind == BRANCH_JUMP || kind == BRANCH_CALL))
+        b.direct = step->next_addr;
+    if (p->predictor)
+        predictor__warm(p->predictor, &b, taken, step->next_addr);
+}
+
+/* --- steps ------------------------------------------------------------------------------------ */
+
+/* Up to `n` instructions of those in the buffer. Each step is where the one before went. */
+static uint64_t warm_buffered(struct pipe *p, uint64_t n)
+{
+    struct step_buffer *buf = p->buffer;
+    uint64_t i = buf->begin, left = n;
+    uint64_t addr = i < buf->end ? buf->step[i % STEP_RING].site->addr : 0;
+
+    for (; i < buf->end; i++) {
+        const struct step *step = &buf->step[i % STEP_RING];
+        bool is_insn = !(step->flags & STEP_REP_BODY); /* else it belongs to the instruction before */
+        if (is_insn && left == 0)
+            break;
+        left -= is_insn;
+        if (addr >= p->warm_limit)
+            warm_frontend(p, i, step, addr);
+        p->after_taken = false;
+        if (step->len)
+            warm_accesses(p, i, step, addr);
+        else
+            warm_special_accesses(p, i, step);
+        if (!(step->flags & STEP_PLAIN)) {
+            uint8_t kind = step->len ? step->branch : step->site->insn->branch;
+            if (kind != BRANCH_NONE)
+                warm_branch(p, step, addr, step->len ? step->len : step->site->insn->len, kind);
+            if (step->flags & STEP_TAKEN) {
+                p->after_taken = true;
+                p->warm_limit = 0;
+            }
+        }
+        addr = step->next_addr;
+    }
+    buf->begin = i;
+    return n - left;
+}
+
+int64_t pipe__warm(struct pipe *p, uint64_t n)
+{
+    uint64_t left = n;
+
+    assert(p->memory && drained(p) && p->step_next <= p->buffer->begin);
+    p->after_taken = true;
+    p->warm_limit = 0;
+    p->warm_absorbed = false;
+    p->warm_line = UINT64_MAX;
+    for (;;) {
+        left -= warm_buffered(p, left);
+        if (left == 0 || p->buffer->begin < p->buffer->end)
+            break;
+        int got = p->source->fill(p->source, p->buffer, WARM_WANTED);
+        p->failed = got < 0;
+        if (got <= 0)
+            break;
+    }
+    dsb__build_close(p);
+    return p->failed ? -1 : (int64_t)(n - left);
+}
