@@ -27,6 +27,7 @@ enum {
     SHORT_UNTIL = 16,    /* periods: up to there they are shorter, */
     SHORT_DIVISOR = 4,   /* by this */
     WINDOW_BATCH = 96,   /* cycles: how soon the end of a window is noticed */
+    NEAR = 16000,        /* instructions before a window: enough to fill a uop cache several times */
     WARM_AT_ONCE = 8192, /* instructions: how soon the user is heard */
 };
 enum { HEAD, SHORT, LONG, STRATA };
@@ -202,11 +203,11 @@ static uint64_t less(uint64_t a, uint64_t b)
 }
 
 /* Where the window before has ended behind that place there is nothing to warm. */
-static void warm_until(struct sampler *s, uint64_t until)
+static void warm_until(struct sampler *s, uint64_t until, bool near)
 {
     for (uint64_t at = position(s); at < until && !asked_to_stop(s); at = position(s)) {
         uint64_t want = less(until - at, WARM_AT_ONCE);
-        int64_t got = pipe__warm(s->pipe, want);
+        int64_t got = pipe__warm(s->pipe, want, near);
         s->failed = got < 0;
         s->ended = got >= 0 && (uint64_t)got < want;
         s->warmed += got > 0 ? (uint64_t)got : 0;
@@ -233,7 +234,10 @@ int sampler__run(struct sampler *s, struct pipe *pipe, sampler_stop *stop, void 
         if (k == LONG && s->long_begin == UINT64_MAX)
             s->long_begin = s->period_begin;
         s->stratum[k].period = (double)period_length(s);
-        warm_until(s, window_start(s));
+        uint64_t start = window_start(s);
+        warm_until(s, start - less(start, NEAR), false);
+        if (!is_over(s))
+            warm_until(s, start, true);
         if (is_over(s))
             break;
         pipe__resume(pipe);

@@ -54,7 +54,6 @@ struct memory {
     uint32_t base_lat; /* L1D */
     uint32_t l2_lat, l3_lat;
     uint32_t stlb_hit_cyc, split_load_cyc, split_page_cyc;
-    uint32_t settle_cyc; /* warming: after so many cycles every prefetch has arrived */
     struct memory_counts counts;
     struct tags l1d, dtlb;
     struct stride_table strides;

@@ -83,7 +83,6 @@ static int latencies__init(struct memory *mem, const struct core *core, struct s
     mem->base_lat = core->l1d.lat_cyc;
     mem->l2_lat = core->l2.lat_cyc;
     mem->l3_lat = core->l3.lat_cyc;
-    mem->settle_cyc = 2 * (uint32_t)(dram_cyc + 0.5);
     mem->stlb_hit_cyc = core->stlb_hit_cyc;
     mem->split_load_cyc = core->split_load_cyc;
     mem->split_page_cyc = core->split_page_cyc;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "mem/mem.h"
+#include "mem/uncore.h"
 
 enum { HINTS = 512, PAGE_BITS = 12, KEY_BITS = 6 };
 
@@ -34,7 +35,7 @@ static void warm__settle(struct memory *mem, uint64_t ready)
 {
     if (ready > mem->now)
         mem->now = ready;
-    mem->now += mem->settle_cyc;
+    mem->now += 2 * (mem->l3_lat + mem->uncore->dram_after_l3_cyc);
 }
 
 static bool warm__has_hints(struct memory *mem)

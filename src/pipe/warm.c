@@ -2,8 +2,11 @@
 /*
  * Functional warming (docs/sample.md): instructions pass without taking time and leave behind what they would
  * have taught the core: caches, TLBs and prefetchers, the branch predictor, the uop cache, memory
- * disambiguation. As in the pipeline, the L1I is asked for bytes only where the uop cache has no uops, and
- * a load that finds an older store in flight does not ask the L1D.
+ * disambiguation. As in the pipeline, a load that finds an older store in flight does not ask the L1D.
+ *
+ * The uop cache forgets within some thousand instructions. It takes part only shortly before a window
+ * ("near"); then the L1I is asked for bytes only where it has no uops, as in the pipeline, else for every
+ * line.
  *
  * Most steps are described by themselves (step.len) and stay in one window of the uop cache: neither site nor
  * instruction is looked at, which are rarely in the host's nearest cache.
@@ -11,6 +14,8 @@
 #include "pipe/state.h"
 
 enum { WARM_WANTED = 2048 }; /* steps from the source at a time */
+
+#define WARM_FAR UINT64_MAX /* as warm_limit: the uop cache does not take part, every line is fetched */
 
 /* --- loads and stores ------------------------------------------------------------------------- */
 
@@ -161,12 +166,15 @@ static uint64_t warm_buffered(struct pipe *p, uint64_t n)
         else
             warm_special_accesses(p, i, step);
         if (!(step->flags & STEP_PLAIN)) {
+            uint8_t len = step->len ? step->len : step->site->insn->len;
             uint8_t kind = step->len ? step->branch : step->site->insn->branch;
+            if (p->warm_limit == WARM_FAR)
+                warm_fetch(p, addr, len);
             if (kind != BRANCH_NONE)
-                warm_branch(p, step, addr, step->len ? step->len : step->site->insn->len, kind);
+                warm_branch(p, step, addr, len, kind);
             if (step->flags & STEP_TAKEN) {
                 p->after_taken = true;
-                p->warm_limit = 0;
+                p->warm_limit = p->warm_limit == WARM_FAR ? WARM_FAR : 0;
             }
         }
         addr = step->next_addr;
@@ -175,13 +183,13 @@ static uint64_t warm_buffered(struct pipe *p, uint64_t n)
     return n - left;
 }
 
-int64_t pipe__warm(struct pipe *p, uint64_t n)
+int64_t pipe__warm(struct pipe *p, uint64_t n, bool near)
 {
     uint64_t left = n;
 
     assert(p->memory && drained(p) && p->step_next <= p->buffer->begin);
     p->after_taken = true;
-    p->warm_limit = 0;
+    p->warm_limit = near ? 0 : WARM_FAR;
     p->warm_absorbed = false;
     p->warm_line = UINT64_MAX;
     for (;;) {
