@@ -21,11 +21,11 @@
 #include "fathom/strata.h"
 
 enum {
-    DEFAULT_PERIOD = 100000,
+    DEFAULT_PERIOD = 200000,
     DEFAULT_WINDOW = 1000,
     DEFAULT_WARM = 2000,
-    SHORT_UNTIL = 16,    /* periods: up to there they are shorter, */
-    SHORT_DIVISOR = 4,   /* by this */
+    SHORT_UNTIL = 8,     /* periods: up to there they are shorter, */
+    SHORT_DIVISOR = 16,  /* by this */
     WINDOW_BATCH = 96,   /* cycles: how soon the end of a window is noticed */
     NEAR = 16000,        /* instructions before a window: enough to fill a uop cache several times */
     WARM_AT_ONCE = 8192, /* instructions: how soon the user is heard */

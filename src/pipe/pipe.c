@@ -145,6 +145,7 @@ void pipe__free(struct pipe *p)
 {
     if (!p)
         return;
+    teacher__free(p->teacher);
     free(p->fetched);
     free(p->buffer);
     free(p->wrong);
@@ -306,6 +307,7 @@ static bool quiet(const struct pipe *p)
 void pipe__resume(struct pipe *p)
 {
     assert(p->memory && drained(p));
+    warm__end(p);
     while (!quiet(p)) {
         cycle(p);
         p->now++;

@@ -247,7 +247,9 @@ struct pipe {
     struct duop_trace *trace;             /* NULL without a listener */
     struct pending_loads *pending_change; /* by cycle */
     struct recent_store *recent;          /* warming: the latest stores */
-    uint32_t run;                         /* number of this run */
+    struct teacher *teacher;              /* warming: teaches the predictor; NULL: nobody else does */
+    bool warmed_before;
+    uint32_t run; /* number of this run */
 
     /* configuration */
     const struct core *core;
@@ -286,6 +288,8 @@ struct pipe {
     uint32_t ufs_iteration; /* of the instruction planned last */
 
     /* warm.c */
+    bool warming, warm_near;
+    uint64_t warm_at, warm_addr; /* the next step, and its address */
     uint64_t warm_limit; /* instructions before this address come from the uop cache, the current window */
     uint64_t warm_line;  /* of the L1I asked for last */
     uint64_t warm_forward_steps;
@@ -537,6 +541,18 @@ static inline struct duop_trace *trace__of(struct pipe *p, const struct duop *u)
     return &p->trace[u->seq & (UOP_RING - 1)];
 }
 void trace__retired(struct pipe *p, const struct rob_entry *e);
+
+/* teach.c */
+struct teacher *teacher__new(struct predictor *predictor, const struct step_buffer *buffer);
+void teacher__free(struct teacher *t);
+/* The steps from `step` on are given next; the first is at `addr`. Everything given before is done. */
+void teacher__start(struct teacher *t, uint64_t step, uint64_t addr);
+void teacher__give(struct teacher *t, uint64_t step); /* up to there, without waiting */
+void teacher__wait(struct teacher *t, uint64_t step);
+uint64_t teacher__done(const struct teacher *t);
+
+/* warm.c: what pipe__warm began is complete, and the buffer begins after it */
+void warm__end(struct pipe *p);
 
 /* retire.c */
 void retire__step(struct pipe *p);

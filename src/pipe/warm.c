@@ -13,7 +13,7 @@
  */
 #include "pipe/state.h"
 
-enum { WARM_WANTED = 2048 }; /* steps from the source at a time */
+enum { WARM_WANTED = 2048, WARM_PIECE = 512 }; /* steps: from the source, to the teacher at a time */
 
 #define WARM_FAR UINT64_MAX /* as warm_limit: the uop cache does not take part, every line is fetched */
 
@@ -132,27 +132,15 @@ static void warm_frontend(struct pipe *p, uint64_t i, const struct step *step, u
     }
 }
 
-static void warm_branch(struct pipe *p, const struct step *step, uint64_t addr, unsigned len, uint8_t kind)
-{
-    bool taken = step->flags & STEP_TAKEN;
-    struct branch b = {.addr = addr, .fallthrough = addr + len, .kind = kind};
-
-    if (taken && (kind == BRANCH_COND || kind == BRANCH_JUMP || kind == BRANCH_CALL))
-        b.direct = step->next_addr;
-    if (p->predictor)
-        predictor__warm(p->predictor, &b, taken, step->next_addr);
-}
-
 /* --- steps ------------------------------------------------------------------------------------ */
 
-/* Up to `n` instructions of those in the buffer. Each step is where the one before went. */
-static uint64_t warm_buffered(struct pipe *p, uint64_t n)
+/* Up to `n` instructions of the steps before `end`. Each step is where the one before went. */
+static uint64_t warm_buffered(struct pipe *p, uint64_t end, uint64_t n)
 {
     struct step_buffer *buf = p->buffer;
-    uint64_t i = buf->begin, left = n;
-    uint64_t addr = i < buf->end ? buf->step[i % STEP_RING].site->addr : 0;
+    uint64_t i = p->warm_at, left = n, addr = p->warm_addr;
 
-    for (; i < buf->end; i++) {
+    for (; i < end; i++) {
         const struct step *step = &buf->step[i % STEP_RING];
         bool is_insn = !(step->flags & STEP_REP_BODY); /* else it belongs to the instruction before */
         if (is_insn && left == 0)
@@ -160,47 +148,106 @@ static uint64_t warm_buffered(struct pipe *p, uint64_t n)
         left -= is_insn;
         if (addr >= p->warm_limit)
             warm_frontend(p, i, step, addr);
-        p->after_taken = false;
+        else if (p->warm_limit == WARM_FAR && !(step->flags & STEP_PLAIN))
+            warm_fetch(p, addr, step->len ? step->len : step->site->insn->len);
+        p->after_taken = step->flags & STEP_TAKEN;
+        if (p->after_taken && p->warm_limit != WARM_FAR)
+            p->warm_limit = 0;
         if (step->len)
             warm_accesses(p, i, step, addr);
         else
             warm_special_accesses(p, i, step);
-        if (!(step->flags & STEP_PLAIN)) {
-            uint8_t len = step->len ? step->len : step->site->insn->len;
-            uint8_t kind = step->len ? step->branch : step->site->insn->branch;
-            if (p->warm_limit == WARM_FAR)
-                warm_fetch(p, addr, len);
-            if (kind != BRANCH_NONE)
-                warm_branch(p, step, addr, len, kind);
-            if (step->flags & STEP_TAKEN) {
-                p->after_taken = true;
-                p->warm_limit = p->warm_limit == WARM_FAR ? WARM_FAR : 0;
-            }
-        }
         addr = step->next_addr;
     }
-    buf->begin = i;
+    p->warm_at = i;
+    p->warm_addr = addr;
     return n - left;
+}
+
+/* More steps behind those in the buffer; false at the end. */
+static bool warm_fill(struct pipe *p)
+{
+    /* what the teacher has not read yet stays, but for lack of room it is waited for */
+    if (p->teacher && p->warming) {
+        if (p->buffer->end - teacher__done(p->teacher) > STEP_RING / 2)
+            teacher__wait(p->teacher, p->buffer->end);
+        p->buffer->begin = teacher__done(p->teacher);
+    } else {
+        p->buffer->begin = p->warm_at;
+    }
+    int got = p->source->fill(p->source, p->buffer, WARM_WANTED);
+    p->failed = got < 0;
+    return got > 0;
+}
+
+/* After a window: everything starts at the buffer's begin. False at the end of the execution. */
+static bool warm_begin(struct pipe *p)
+{
+    p->warm_at = p->buffer->begin;
+    if (p->warm_at == p->buffer->end && !warm_fill(p))
+        return false;
+    p->warm_addr = p->buffer->step[p->warm_at % STEP_RING].site->addr;
+    if (p->predictor && !p->teacher && !p->warmed_before)
+        p->teacher = teacher__new(p->predictor, p->buffer);
+    if (p->teacher)
+        teacher__start(p->teacher, p->warm_at, p->warm_addr);
+    p->warming = p->warmed_before = true;
+    return true;
+}
+
+static void warm_mode(struct pipe *p, bool near)
+{
+    if (p->warm_near == near)
+        return;
+    dsb__build_close(p);
+    p->warm_near = near;
+    p->after_taken = true;
+    p->warm_limit = near ? 0 : WARM_FAR;
+    p->warm_absorbed = false;
+    p->warm_line = UINT64_MAX;
+}
+
+/* The branches of the steps from `from` up to where warming is. */
+static void warm_predictor(struct pipe *p, uint64_t from, uint64_t addr)
+{
+    if (p->teacher)
+        teacher__give(p->teacher, p->warm_at);
+    else if (p->predictor)
+        teach_steps(p->predictor, p->buffer, from, p->warm_at, addr);
 }
 
 int64_t pipe__warm(struct pipe *p, uint64_t n, bool near)
 {
     uint64_t left = n;
 
-    assert(p->memory && drained(p) && p->step_next <= p->buffer->begin);
-    p->after_taken = true;
-    p->warm_limit = near ? 0 : WARM_FAR;
-    p->warm_absorbed = false;
-    p->warm_line = UINT64_MAX;
+    assert(p->memory && drained(p));
+    if (!p->warming) {
+        if (!warm_begin(p))
+            return p->failed ? -1 : 0;
+        p->warm_near = !near;
+    }
+    warm_mode(p, near);
     for (;;) {
-        left -= warm_buffered(p, left);
-        if (left == 0 || p->buffer->begin < p->buffer->end)
+        uint64_t from = p->warm_at, addr = p->warm_addr, end = p->buffer->end;
+        if (end - from > WARM_PIECE)
+            end = from + WARM_PIECE;
+        left -= warm_buffered(p, end, left);
+        warm_predictor(p, from, addr);
+        if (p->warm_at < end)
             break;
-        int got = p->source->fill(p->source, p->buffer, WARM_WANTED);
-        p->failed = got < 0;
-        if (got <= 0)
+        if (end == p->buffer->end && !warm_fill(p))
             break;
     }
-    dsb__build_close(p);
     return p->failed ? -1 : (int64_t)(n - left);
+}
+
+void warm__end(struct pipe *p)
+{
+    if (!p->warming)
+        return;
+    dsb__build_close(p);
+    if (p->teacher)
+        teacher__wait(p->teacher, p->warm_at);
+    p->buffer->begin = p->warm_at;
+    p->warming = false;
 }
