@@ -266,6 +266,16 @@ static bool is_estimate(const struct sampler *s)
     return s->stratum[SHORT].instructions + s->stratum[LONG].instructions != 0;
 }
 
+/* "exact" holds for the windows only. */
+static void relabel(struct profile_tree *tree)
+{
+    for (size_t i = 0; i < tree->n_nodes; i++) {
+        char *source = text__printf("%s, sampled", tree->node[i].source);
+        free(tree->node[i].source);
+        tree->node[i].source = source;
+    }
+}
+
 void sampler__report(const struct sampler *s, struct profile *profile)
 {
     const struct stratum *head = &s->stratum[HEAD];
@@ -284,12 +294,14 @@ void sampler__report(const struct sampler *s, struct profile *profile)
     out->cpi_high = (s->estimate.cycles + s->estimate.error) / n;
     if (isnan(s->estimate.error))
         out->cpi_low = out->cpi_high = (double)NAN;
+    for (size_t i = 0; i < profile->n_trees && is_estimate(s); i++)
+        relabel(&profile->tree[i]);
     free(profile->source);
     profile->source =
         is_estimate(s) ? text__printf("simulated, sampled: %llu windows of %llu instructions every %llu",
                                       (unsigned long long)out->windows, (unsigned long long)out->window,
                                       (unsigned long long)out->period)
-                       : text__printf("simulated in full: it ended within the first %llu instructions, which "
-                                      "--sample does not skip",
+                       : text__printf("simulated in full, as it is shorter than one --sample period of %llu "
+                                      "instructions",
                                       (unsigned long long)out->period);
 }

@@ -35,7 +35,8 @@ int sampler__run(struct sampler *s, struct pipe *pipe, sampler_stop *stop, void 
 
 /* Estimates the whole in `set`, which has been initialised. */
 void sampler__estimate(struct sampler *s, struct account_set *set);
-/* The profile's `source` and `sample`; after sampler__estimate. */
+/* The profile's `source` and `sample`, and where its trees are from; after sampler__estimate, when the totals
+ * and trees are there. */
 void sampler__report(const struct sampler *s, struct profile *profile);
 
 #endif

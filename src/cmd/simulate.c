@@ -464,14 +464,14 @@ static struct profile *build_profile(struct simulation *s, struct status *st)
     p->source = strdup("simulated");
     p->guest_cpu = strdup(s->opt->core.guest_cpu);
     add_totals(p, s);
-    if (s->sampler)
-        sampler__report(s->sampler, p);
     add_events(p, s);
     add_stack(p, s);
     if (add_trees(p, s, st)) {
         profile__free(p);
         return NULL;
     }
+    if (s->sampler)
+        sampler__report(s->sampler, p);
     add_places(p, s);
     profile__symbolize(p, map, n_map);
     add_unknown(p, s);
