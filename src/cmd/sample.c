@@ -24,10 +24,11 @@ enum {
     DEFAULT_PERIOD = 200000,
     DEFAULT_WINDOW = 1000,
     DEFAULT_WARM = 2000,
-    SHORT_UNTIL = 8,     /* periods: up to there they are shorter, */
+    SHORT_UNTIL = 2000000, /* up to this instruction and 10 periods they are shorter, */
+    SHORT_PERIODS = 10,
     SHORT_DIVISOR = 16,  /* by this */
     WINDOW_BATCH = 96,   /* cycles: how soon the end of a window is noticed */
-    NEAR = 16000,        /* instructions before a window: enough to fill a uop cache several times */
+    NEAR = 8000,         /* instructions before a window: enough to fill a uop cache several times */
     WARM_AT_ONCE = 8192, /* instructions: how soon the user is heard */
 };
 enum { HEAD, SHORT, LONG, STRATA };
@@ -128,7 +129,7 @@ static uint64_t position(const struct sampler *s)
 
 static bool in_long(const struct sampler *s)
 {
-    return s->period_begin >= SHORT_UNTIL * s->plan.period;
+    return s->period_begin >= SHORT_UNTIL && s->period_begin >= SHORT_PERIODS * s->plan.period;
 }
 
 static uint64_t period_length(const struct sampler *s)
