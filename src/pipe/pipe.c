@@ -30,7 +30,8 @@ size_t pipe__bytes(const struct core *core)
 
     return sizeof *p + sizeof *p->buffer + program_fetched(core) * (sizeof *p->fetched + sizeof *p->wrong) +
            (size_t)core->dsb_sets * core->dsb_ways * sizeof *p->dsb + 4096 * sizeof *p->uncacheable +
-           FORMS * sizeof *p->tp_free_at + WHEEL * sizeof *p->pending_change;
+           FORMS * sizeof *p->tp_free_at + WHEEL * sizeof *p->pending_change +
+           RECENT_STORES * sizeof *p->recent;
 }
 
 static void size_rings(struct pipe *p)

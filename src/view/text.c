@@ -196,16 +196,24 @@ static void total(const struct page *page, const char *name, uint64_t value, con
     fputc('\n', page->out);
 }
 
+static bool is_estimate(const struct profile *profile)
+{
+    return profile->sample && profile->sample->measured < profile->instructions;
+}
+
 /* What the totals are estimated from, and how far off they may be. */
 static void sampled(const struct page *page)
 {
     const struct profile_sample *s = page->profile->sample;
     char text[512], low[32], high[32], share[32], windows[32], length[32];
 
-    if (!s || !s->windows)
+    if (!is_estimate(page->profile))
         return;
     if (isnan(s->cpi_low) || isnan(s->cpi_high))
         snprintf(text, sizeof text, "Too few windows to tell how far off the estimate may be.");
+    else if (s->cpi_low <= 0)
+        snprintf(text, sizeof text, "IPC above %s, with a confidence of 99.7 %%.",
+                 number(weight__ratio(1, s->cpi_high), 3, low));
     else
         snprintf(text, sizeof text, "IPC between %s and %s, with a confidence of 99.7 %%.",
                  number(weight__ratio(1, s->cpi_high), 3, low),
@@ -573,9 +581,10 @@ static void one_stack(const struct page *page, const struct profile_stack *stack
 {
     double cycles = 0, cpi = 0, small_cycles = 0, small_cpi = 0;
     size_t n_small = 0;
-    char name[64];
+    char name[64], of[128];
 
-    title(page, "CPI stack", stack->name);
+    snprintf(of, sizeof of, "%s%s", or_empty(stack->name), is_estimate(page->profile) ? ", sampled" : "");
+    title(page, "CPI stack", stack->name ? of : NULL);
     fprintf(page->out, "  %-*s %15s %8s %8s\n", NAME - 18, "", "cycles", "CPI", "share");
     for (size_t i = 0; i < stack->n_components; i++) {
         cycles += stack->component[i].cycles;
@@ -710,7 +719,7 @@ static void warn_unknown(const struct page *page)
 
 static bool is_short_of_windows(const struct profile *profile)
 {
-    return profile->sample && profile->sample->windows && profile->sample->windows < FEW_WINDOWS;
+    return is_estimate(profile) && profile->sample->windows < FEW_WINDOWS;
 }
 
 static void warnings(const struct page *page)
