@@ -23,7 +23,7 @@
 enum {
     DEFAULT_PERIOD = 200000,
     DEFAULT_WINDOW = 1000,
-    DEFAULT_WARM = 2000,
+    DEFAULT_WARM = 1000,
     SHORT_UNTIL = 2000000, /* up to this instruction and 10 periods they are shorter, */
     SHORT_PERIODS = 10,
     SHORT_DIVISOR = 16,  /* by this */

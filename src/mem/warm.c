@@ -16,7 +16,7 @@ struct warm_hints {
 };
 
 /* Position of an entry that has arrived, or -1. */
-static inline int64_t warm__find(struct tags *t, uint32_t *hints, uint64_t key)
+static inline __attribute__((always_inline)) int64_t warm__find(struct tags *t, uint32_t *hints, uint64_t key)
 {
     uint32_t *hint = &hints[(key >> KEY_BITS) % HINTS];
     int64_t pos = *hint;
@@ -46,8 +46,9 @@ static bool warm__has_hints(struct memory *mem)
 }
 
 /* A hit in the TLB (its latest page known in *last) and in the L1; false: nothing has been changed. */
-static inline bool warm__hit(struct tags *tlb, uint32_t *tlb_hints, uint64_t *last_page, bool no_tlb,
-                             struct tags *l1, uint32_t *l1_hints, uint64_t addr, int64_t *pos)
+static inline __attribute__((always_inline)) bool warm__hit(struct tags *tlb, uint32_t *tlb_hints,
+                                                            uint64_t *last_page, bool no_tlb, struct tags *l1,
+                                                            uint32_t *l1_hints, uint64_t addr, int64_t *pos)
 {
     uint64_t page = addr >> PAGE_BITS;
     int64_t entry = 0;
@@ -65,7 +66,8 @@ static inline bool warm__hit(struct tags *tlb, uint32_t *tlb_hints, uint64_t *la
     return true;
 }
 
-static inline bool warm__hit_data(struct memory *mem, uint64_t addr, unsigned size, int64_t *pos)
+static inline __attribute__((always_inline)) bool warm__hit_data(struct memory *mem, uint64_t addr,
+                                                                 unsigned size, int64_t *pos)
 {
     return (addr & 63) + size <= 64 && warm__has_hints(mem) && !mem->no_data_miss &&
            warm__hit(&mem->dtlb, mem->warm->dtlb, &mem->last_dpage, mem->no_dtlb, &mem->l1d, mem->warm->l1d,
