@@ -72,7 +72,8 @@ static void init(struct pipe *p)
     p->prf_vec_free = (int32_t)p->core->prf_vec - 26;
     p->lsd_candidate_ok = true;
     p->batch = REPORT_BATCH;
-    p->warm_forward_steps = p->core->rob_entries / 2;
+    /* about as long as a store is in flight: loads that then ask the L1D are as many as in full simulation */
+    p->warm_forward_steps = p->core->rob_entries / 3;
     p->level_cyc[MEM_L1] = p->core->l1d.lat_cyc;
     p->level_cyc[MEM_LFB] = p->level_cyc[MEM_L2] = p->core->l2.lat_cyc;
     p->level_cyc[MEM_L3] = p->core->l3.lat_cyc;
