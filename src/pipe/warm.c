@@ -13,7 +13,7 @@
  */
 #include "pipe/state.h"
 
-enum { WARM_WANTED = 2048, WARM_PIECE = 512 }; /* steps: from the source, to the teacher at a time */
+enum { WARM_WANTED = 2048, WARM_PIECE = 512 };
 
 #define WARM_FAR UINT64_MAX /* as warm_limit: the uop cache does not take part, every line is fetched */
 
@@ -25,18 +25,17 @@ static void warm_store(struct pipe *p, uint64_t i, uint64_t ip, const struct acc
     memory__warm_store(p->memory, ip, a->addr, a->size_bytes, non_temporal);
 }
 
-/* EX-20, without time: whether a store's address would be known is not, so every load that finds one in
- * flight starts to be watched anew. That gives about as many machine clears as in full simulation. */
+/* EX-20 as execute__learn does it, but for violations: without time it is not known whether the store's
+ * address would be. A store counts as in flight for as long as the reorder buffer is. */
 static void warm_load(struct pipe *p, uint64_t i, uint64_t ip, const struct access *a)
 {
     const struct recent_store *s = &p->recent[a->addr / 8 % RECENT_STORES];
     uint8_t *c = &p->disambiguation[disambiguation__index(ip)];
-    bool forwards = s->granule == a->addr / 8 && i - s->step < p->warm_forward_steps;
+    uint64_t age = s->granule == a->addr / 8 ? i - s->step : UINT64_MAX;
+    bool forwards = age < p->warm_forward_steps;
 
-    if (forwards)
-        *c = 0;
-    else if (*c < DISAMBIGUATION_SURE)
-        ++*c;
+    if (*c < DISAMBIGUATION_SURE)
+        *c = age < p->core->rob_entries ? 0 : (uint8_t)(*c + 1);
     if (!forwards)
         memory__warm_load(p->memory, ip, a->addr, a->size_bytes);
 }
