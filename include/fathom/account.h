@@ -26,6 +26,10 @@ struct truth {
     uint64_t empty_latency[STALL_COUNT]; /* of those, in cycles without any issue (front end: latency) */
 };
 void truth__init(struct truth *truth, const struct core *core);
+/* Uops whose slots are counted leave without a report: of `retired`, `retired_ms` from the microcode
+ * sequencer; `squashed` by a flush of that kind. */
+void truth__leave(struct truth *truth, unsigned retired, unsigned retired_ms, unsigned squashed,
+                  enum flush_kind kind);
 /* Asserts that the sums are exact and that nothing is in flight. */
 void truth__check(const struct truth *truth);
 
@@ -59,6 +63,10 @@ struct tip {
 };
 void tip__init(struct tip *tip, const struct core *core);
 void tip__free(struct tip *tip);
+/* Moves `n` slots of uops thrown away to a site (REPORT_NO_SITE: unplaced), or away from it when negative. */
+void tip__credit_squashed(struct tip *tip, uint32_t site, int64_t n);
+/* The same for the one slot of the report's k-th retired uop; n is 1 or -1. */
+void tip__credit_retired(struct tip *tip, const struct cycle_report *report, unsigned k, int n);
 
 /* Retired slots by what they did; the rest of them came from the microcode sequencer. */
 struct retired_work {
@@ -308,5 +316,51 @@ void stage_stacks__init(struct stage_stacks *stacks, const struct core *core);
 const char *stage_stacks__name(enum stage stage);
 /* Core cycles of a component. */
 double stage_stacks__cycles(const struct stage_stacks *stacks, enum stage stage, enum wait component);
+
+/* One of each, over the same reports. */
+struct account_set {
+    struct truth truth;
+    struct tip tip;
+    struct pmu pmu;
+    struct cpi_stack stack;
+};
+void account_set__init(struct account_set *set, const struct core *core);
+void account_set__free(struct account_set *set);
+/*
+ * Adds up `n` parts of an execution into `whole`, which has been initialised: part k counts scale[k]
+ * times. The whole has exactly `cycles` cycles and `instructions` instructions, and its sums are as exact as
+ * those of a part: every figure is rounded so that what must add up does (docs/sample.md).
+ */
+void account_set__blend(struct account_set *whole, struct account_set *part, const double *scale, unsigned n,
+                        uint64_t cycles, uint64_t instructions);
+
+/*
+ * Lets the measured part of a window through to a set of accounts: whole cycles, from the one after that in
+ * which instruction `skip` of the window retired to that in which instruction `skip` + `count` did. Cycles,
+ * and everything that happens in them, are counted if they are inside. A slot is counted if its uop was
+ * issued inside, and is followed until that uop has left, inside or later; so nothing stays in flight.
+ * Retirement takes the oldest uops and squashing the youngest, so counts tell which ones left. The pipeline
+ * is empty when the gate is opened and must have drained before it is opened again.
+ */
+enum gate_phase { GATE_BEFORE, GATE_INSIDE, GATE_AFTER, GATE_PHASES };
+struct gate {
+    struct listener listener;
+    struct account_set *set;
+    uint64_t skip, end;              /* instructions of the window */
+    uint64_t seen;                   /* retired since it was opened */
+    uint64_t cycles, instructions;   /* measured */
+    uint64_t in_flight[GATE_PHASES]; /* uops by the phase in which they were issued */
+    enum gate_phase phase;
+};
+void gate__init(struct gate *gate);
+/* A window begins: its measured part is reported to `set`. */
+void gate__open(struct gate *gate, struct account_set *set, uint64_t skip, uint64_t count);
+/* The measured part is over: no later cycle belongs to it. */
+static inline bool gate__is_measured(const struct gate *gate)
+{
+    return gate->phase == GATE_AFTER;
+}
+/* Asserts that no counted uop is in flight any more. */
+void gate__check(const struct gate *gate);
 
 #endif

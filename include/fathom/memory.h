@@ -128,6 +128,18 @@ struct memory_activity {
 };
 void memory__activity(struct memory *mem, uint64_t now, struct memory_activity *activity);
 
+/*
+ * Functional warming (docs/sample.md): loads, stores and fetches that take no time. Tags, replacement,
+ * translations, prefetchers and counts become what they would be if each access began after everything
+ * before it had finished; memory__now moves on accordingly. Prefetches and flushes: the functions above,
+ * at memory__now.
+ */
+void memory__warm_load(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size);
+void memory__warm_store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned size, bool non_temporal);
+void memory__warm_fetch(struct memory *mem, uint64_t addr);
+/* Cycle from which on requests may arrive. */
+uint64_t memory__now(const struct memory *mem);
+
 /* Plain counts for comparison with cachegrind and for reports. */
 struct memory_counts {
     uint64_t loads, stores, fetches;

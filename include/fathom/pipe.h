@@ -83,6 +83,20 @@ int pipe__run(struct pipe *pipe, uint64_t max_cycles, bool (*stop)(void *), void
  */
 int pipe__advance(struct pipe *pipe, uint64_t max_cycles);
 
+/*
+ * Pieces of an execution (docs/sample.md); needs a memory. pipe__hold: nothing beyond what has been laid out
+ * is fetched; the next pipe__run ends with 1 once all of that has retired. pipe__warm then lets up to `n`
+ * further instructions pass without taking time: they only teach memory, predictor, memory disambiguation
+ * and, if `near`, the uop cache, which forgets within some thousand instructions. It returns their number,
+ * less than `n` at the end of the execution, -1 on failure of the source. pipe__resume goes on after them,
+ * with fetch as after a taken branch and every register ready.
+ */
+void pipe__hold(struct pipe *pipe);
+int64_t pipe__warm(struct pipe *pipe, uint64_t n, bool near);
+void pipe__resume(struct pipe *pipe);
+/* Reports come in batches of at most `n` cycles, 1 to 512 (the default). */
+void pipe__set_batch(struct pipe *pipe, unsigned n);
+
 uint64_t pipe__cycles(const struct pipe *pipe);
 uint64_t pipe__instructions(const struct pipe *pipe);
 

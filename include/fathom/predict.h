@@ -28,6 +28,16 @@ struct branch {
     uint8_t kind;         /* enum branch_kind */
 };
 
+/* The branch `insn` at `addr`. */
+static inline struct branch branch__at(const struct insn *insn, uint64_t addr)
+{
+    struct branch b = {.addr = addr, .fallthrough = addr + insn->len, .kind = insn->branch};
+
+    if (b.kind == BRANCH_COND || b.kind == BRANCH_JUMP || b.kind == BRANCH_CALL)
+        b.direct = b.fallthrough + (uint64_t)insn->branch_disp;
+    return b;
+}
+
 struct predictor *predictor__new(const struct core *core, struct status *st);
 void predictor__free(struct predictor *p);
 /* Memory that a predictor takes. */
@@ -39,6 +49,9 @@ size_t predictor__bytes(const struct core *core);
  */
 void predictor__step(struct predictor *p, const struct branch *b, bool taken, uint64_t target,
                      struct prediction *out);
+/* Teaches an outcome without asking for the prediction: the state afterwards is that after predictor__step.
+ * `b->direct` may be 0 unless the branch was taken. */
+void predictor__warm(struct predictor *p, const struct branch *b, bool taken, uint64_t target);
 /* Wrong path: a guess that changes nothing but a scratch copy of histories and return stack. The
  * first call after wrong_path_begin starts from the state at the mispredicted branch. */
 void predictor__wrong_path_begin(struct predictor *p, const struct branch *b, bool predicted_taken,

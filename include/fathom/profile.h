@@ -92,6 +92,14 @@ struct profile_multiplexing { /* of the trees "...-multiplexed"; counters 0: not
     uint64_t groups, turns; /* for the built-in metrics */
 };
 
+struct profile_sample { /* the figures are estimates from parts of the execution (docs/sample.md) */
+    uint64_t windows;   /* besides the head; 0: the program ended within it, nothing is estimated */
+    uint64_t period, window, warm; /* instructions, as asked for */
+    uint64_t head;                 /* instructions at the beginning, all measured */
+    uint64_t measured;             /* instructions, head and windows */
+    double cpi_low, cpi_high;      /* 99.7 % interval of the cycles per instruction; NAN: not known */
+};
+
 struct profile {
     char *version;   /* of fathom */
     char *command;   /* as typed */
@@ -127,9 +135,10 @@ struct profile {
     size_t n_ideal;
     struct profile_core *core_result; /* as asked for */
     size_t n_core_results;
-    struct profile_copy *copy; /* the one alone first; then everything above is the sum over the others */
-    size_t n_copies;           /* rows, 0 unless asked for */
-    struct profile_pair *host; /* whatever may differ between machines and runs: time, speed, host name */
+    struct profile_copy *copy;     /* the one alone first; then everything above is the sum over the others */
+    size_t n_copies;               /* rows, 0 unless asked for */
+    struct profile_sample *sample; /* NULL: everything was simulated in detail */
+    struct profile_pair *host;     /* whatever may differ between machines and runs: time, speed, host name */
     size_t n_host;
 };
 

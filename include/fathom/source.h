@@ -41,6 +41,9 @@ enum step_flag {
     STEP_TAKEN = 1,        /* control did not continue at the next instruction in memory */
     STEP_REP_BODY = 2,     /* a chunk of the REP instruction before it: not an instruction of its own */
     STEP_LAST_OF_PASS = 4, /* loops: last instruction of an iteration (TP-2) */
+    /* As `len`: and it follows the step before it in memory, ends in the 64-byte line in which that one
+     * ended, and is no branch. */
+    STEP_PLAIN = 8,
 };
 
 enum { STEP_MAX_ACCESS = 24 };
@@ -52,7 +55,10 @@ struct step {
     uint32_t iteration; /* loops: 0, 1, ...; programs: thread-local zero */
     uint8_t flags;      /* enum step_flag */
     uint8_t n_access;
-    uint16_t reserved;
+    /* For those in a hurry, who then need neither site nor instruction. Bytes of the instruction if all its
+     * accesses are plain: each loads or stores, cached; 0: look at the instruction. And its enum branch_kind.
+     */
+    uint8_t len, branch;
     uint32_t first_access; /* index into step_buffer.access, modulo its size */
 };
 

@@ -134,6 +134,36 @@ static void tip__consume(struct listener *self, const struct cycle_report *repor
         tip->slots_unplaced[c] += unplaced.slots[c];
 }
 
+/* Moves slots; returns whether the site is known. */
+static bool tip__credit(struct tip *tip, uint32_t site, enum place_slots class, int64_t n)
+{
+    struct site_weight unplaced = {0};
+    struct site_weight *w = tip__place(tip, site, &unplaced);
+    bool known = w != &unplaced;
+    uint64_t *slots = known ? &w->slots[class] : &tip->slots_unplaced[class];
+
+    assert(n >= 0 || *slots >= (uint64_t)-n);
+    *slots += (uint64_t)n;
+    return known;
+}
+
+void tip__credit_squashed(struct tip *tip, uint32_t site, int64_t n)
+{
+    tip__credit(tip, site, PLACE_BAD_SPECULATION, n);
+}
+
+void tip__credit_retired(struct tip *tip, const struct cycle_report *report, unsigned k, int n)
+{
+    const uint32_t site = report->retired_site[k];
+
+    if (!tip__credit(tip, site, PLACE_RETIRING, n))
+        return;
+    if (report->retired_ms >> k & 1)
+        tip->special[site].ms += (uint64_t)n;
+    if (report->retired_pair >> k & 1)
+        tip->special[site].pairs += (uint64_t)n;
+}
+
 void tip__init(struct tip *tip, const struct core *core)
 {
     assert(core->issue_width > 0);

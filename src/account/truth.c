@@ -76,6 +76,17 @@ void truth__init(struct truth *truth, const struct core *core)
     truth->width = core->issue_width;
 }
 
+void truth__leave(struct truth *truth, unsigned retired, unsigned retired_ms, unsigned squashed,
+                  enum flush_kind kind)
+{
+    assert(truth->in_flight >= retired + squashed && retired_ms <= retired);
+    assert((squashed == 0 || kind != FLUSH_NONE) && kind < FLUSH_KINDS);
+    truth->in_flight -= retired + squashed;
+    truth->retired += retired;
+    truth->retired_ms += retired_ms;
+    truth->squashed[kind] += squashed;
+}
+
 __attribute__((unused)) static uint64_t truth__blocked(const struct truth *truth, bool clear)
 {
     uint64_t blocked = 0;

@@ -35,13 +35,11 @@ struct simulation {
     struct lanes lanes;          /* unused without a plan */
     struct copies copies;        /* instead of memory, predictor and pipe; unused unless asked for */
     const struct pipe *reported; /* whose progress is shown */
-    struct truth truth;
-    struct tip tip;
-    struct retired_work work; /* once it is over */
-    struct pmu pmu;
-    struct pmu_mux mux, user_mux; /* counters 0: unused */
-    struct cpi_stack stack;
-    struct stage_stacks stages;
+    struct sampler *sampler;     /* NULL: everything is simulated in detail */
+    struct account_set set;
+    struct retired_work work;               /* once it is over */
+    struct pmu_mux mux, user_mux;           /* counters 0: unused */
+    struct stage_stacks stages;             /* unused unless asked for */
     struct metrics *metrics, *user_metrics; /* the latter NULL unless asked for */
     struct progress progress;
     struct program_end end;
@@ -68,19 +66,39 @@ static void catch_interrupts(bool on)
     sigaction(SIGTERM, &act, NULL);
 }
 
+static bool is_enough(const struct simulation *s, uint64_t instructions)
+{
+    return s->opt->max_instructions && instructions >= s->opt->max_instructions;
+}
+
+static void show_progress(struct simulation *s, const char *doing, uint64_t instructions, double ipc)
+{
+    double seconds = progress__seconds(&s->progress), n = (double)instructions;
+    progress__show(&s->progress, "%s %s: %.1f M instructions, IPC %.2f, %.1f M instructions/s", doing,
+                   s->opt->core.name, n / 1e6, ipc, n / 1e6 / seconds);
+}
+
 static bool should_stop_at(void *arg, const struct pipe *pipe)
 {
     struct simulation *s = arg;
-    if (s->opt->max_instructions && pipe__instructions(pipe) >= s->opt->max_instructions) {
+    if (is_enough(s, pipe__instructions(pipe))) {
         s->limited |= pipe == s->reported;
         return true;
     }
     if (progress__due(&s->progress)) {
-        double seconds = progress__seconds(&s->progress), n = (double)pipe__instructions(s->reported);
-        progress__show(&s->progress, "simulating %s: %.1f M instructions, IPC %.2f, %.1f M instructions/s",
-                       s->opt->core.name, n / 1e6, n / (double)pipe__cycles(s->reported), n / 1e6 / seconds);
+        uint64_t n = pipe__instructions(s->reported);
+        show_progress(s, "simulating", n, (double)n / (double)pipe__cycles(s->reported));
     }
     return interrupted != 0;
+}
+
+static bool should_stop_sampling(void *arg, uint64_t instructions, double ipc)
+{
+    struct simulation *s = arg;
+    s->limited |= is_enough(s, instructions);
+    if (progress__due(&s->progress))
+        show_progress(s, "sampling", instructions, ipc);
+    return interrupted != 0 || s->limited;
 }
 
 static bool should_stop(void *arg)
@@ -113,11 +131,10 @@ static int open_pmus(struct simulation *s, struct status *st)
 {
     bool good;
 
-    pmu__init(&s->pmu, &s->opt->core);
     if (s->opt->n_copies) /* the reports of the copies alternate: an edge from one to the other is none */
         return 0;
-    good = metrics__each_name(s->metrics, needs_event, &s->pmu) &&
-           (!s->user_metrics || metrics__each_name(s->user_metrics, needs_event, &s->pmu));
+    good = metrics__each_name(s->metrics, needs_event, &s->set.pmu) &&
+           (!s->user_metrics || metrics__each_name(s->user_metrics, needs_event, &s->set.pmu));
     if (good && s->opt->counters)
         good = open_mux(&s->mux, s->opt, s->metrics) &&
                (!s->user_metrics || open_mux(&s->user_mux, s->opt, s->user_metrics));
@@ -142,15 +159,23 @@ static int set_up_core(struct simulation *s, struct status *st)
         .source = s->source,
         .memory = s->memory,
         .predictor = s->predictor,
-        .listener = {&s->truth.listener, &s->tip.listener, &s->pmu.listener, &s->stack.listener,
-                     &s->stages.listener},
-        .n_listeners = s->opt->stages ? 5 : 4,
+        .listener = {&s->set.truth.listener, &s->set.tip.listener, &s->set.pmu.listener,
+                     &s->set.stack.listener},
+        .n_listeners = 4,
         .stage_waits = s->opt->stages,
     };
+    if (s->opt->stages)
+        pc.listener[pc.n_listeners++] = &s->stages.listener;
     if (s->mux.counters)
         pc.listener[pc.n_listeners++] = &s->mux.listener;
     if (s->user_mux.counters)
         pc.listener[pc.n_listeners++] = &s->user_mux.listener;
+    if (s->opt->sample.period) {
+        if (!(s->sampler = sampler__new(&s->opt->sample, core, st)))
+            return -1;
+        pc.listener[0] = sampler__listener(s->sampler);
+        pc.n_listeners = 1;
+    }
     if (!(s->pipe = pipe__new(&pc, st)))
         return -1;
     s->reported = s->pipe;
@@ -159,8 +184,8 @@ static int set_up_core(struct simulation *s, struct status *st)
 
 static int set_up_copies(struct simulation *s, struct status *st)
 {
-    struct listener *const total[] = {&s->truth.listener, &s->tip.listener,    &s->pmu.listener,
-                                      &s->stack.listener, NULL};
+    struct listener *const total[] = {&s->set.truth.listener, &s->set.tip.listener, &s->set.pmu.listener,
+                                      &s->set.stack.listener, NULL};
 
     if (copies__init(&s->copies, s->opt->n_copies, &s->opt->core, s->source, s->isa, total, st))
         return -1;
@@ -185,13 +210,18 @@ static int set_up(struct simulation *s, struct status *st)
     if (!(s->program = program__start(&po, st)))
         return -1;
     s->source = program__source(s->program);
-    truth__init(&s->truth, core);
-    tip__init(&s->tip, core);
+    account_set__init(&s->set, core);
+    stage_stacks__init(&s->stages, core);
     if (open_pmus(s, st))
         return -1;
-    cpi_stack__init(&s->stack);
-    stage_stacks__init(&s->stages, core);
     return s->opt->n_copies ? set_up_copies(s, st) : set_up_core(s, st);
+}
+
+static int run_sampled(struct simulation *s)
+{
+    int rc = sampler__run(s->sampler, s->pipe, should_stop_sampling, s);
+    sampler__estimate(s->sampler, &s->set);
+    return rc;
 }
 
 static void run(struct simulation *s)
@@ -200,6 +230,7 @@ static void run(struct simulation *s)
     catch_interrupts(true);
     int rc = s->copies.n  ? copies__run(&s->copies, should_stop_at, s)
              : s->lanes.n ? lanes__run(&s->lanes, s->pipe, should_stop_at, s)
+             : s->sampler ? run_sampled(s)
                           : pipe__run(s->pipe, UINT64_MAX, should_stop, s);
     s->failed = rc < 0;
     if (rc == 0)
@@ -209,7 +240,7 @@ static void run(struct simulation *s)
     interrupt_target = NULL;
     progress__clear(&s->progress);
     if (rc == 1)
-        truth__check(&s->truth);
+        truth__check(&s->set.truth);
 }
 
 /* --- the profile ------------------------------------------------------------------------------ */
@@ -268,11 +299,11 @@ static void add_host(struct profile *p, const struct simulation *s)
 static void add_totals(struct profile *p, const struct simulation *s)
 {
     p->issue_width = s->opt->core.issue_width;
-    p->instructions = s->pmu.sum[PMU_INSTRUCTIONS];
-    p->cycles = s->truth.cycles;
-    p->slots = s->truth.slots;
-    p->uops_retired = s->pmu.sum[PMU_SLOTS_RETIRED];
-    p->uops_issued = s->pmu.sum[PMU_SLOTS_ISSUED];
+    p->instructions = s->set.pmu.sum[PMU_INSTRUCTIONS];
+    p->cycles = s->set.truth.cycles;
+    p->slots = s->set.truth.slots;
+    p->uops_retired = s->set.pmu.sum[PMU_SLOTS_RETIRED];
+    p->uops_issued = s->set.pmu.sum[PMU_SLOTS_ISSUED];
 }
 
 static void add_events(struct profile *p, const struct simulation *s)
@@ -300,7 +331,7 @@ static void add_events(struct profile *p, const struct simulation *s)
 
     p->event = calloc(PMU_EVENTS + CACHES, sizeof *p->event);
     for (int e = 0; e < PMU_EVENTS; e++)
-        p->event[p->n_events++] = (struct profile_event){strdup(pmu__event_name(e)), s->pmu.sum[e]};
+        p->event[p->n_events++] = (struct profile_event){strdup(pmu__event_name(e)), s->set.pmu.sum[e]};
     for (int e = 0; e < CACHES; e++)
         p->event[p->n_events++] = (struct profile_event){strdup(caches[e].name), caches[e].value};
 }
@@ -329,7 +360,7 @@ static void add_stacks(struct profile *p, const struct simulation *s)
     p->stack = calloc(1 + STAGES, sizeof *p->stack);
     stack = new_stack(p, "exact");
     for (int w = 0; w < WAIT_COUNT; w++)
-        add_component(p, stack, w, (double)s->stack.cycles[w]);
+        add_component(p, stack, w, (double)s->set.stack.cycles[w]);
     for (int stage = 0; s->opt->stages && stage < STAGES; stage++) {
         stack = new_stack(p, stage_stacks__name(stage));
         for (int w = 0; w < WAIT_COUNT; w++)
@@ -351,11 +382,11 @@ static int add_multiplexed(struct profile *p, const char *name, const struct met
 static int add_trees(struct profile *p, struct simulation *s, struct status *st)
 {
     p->tree = calloc(5, sizeof *p->tree);
-    lane__retired_work(&s->tip, s->source->code, &s->work);
-    if (tree__from_truth(&s->truth, &s->work, &s->opt->core, &p->tree[0], st))
+    lane__retired_work(&s->set.tip, s->source->code, &s->work);
+    if (tree__from_truth(&s->set.truth, &s->work, &s->opt->core, &p->tree[0], st))
         return -1;
     p->n_trees = 1;
-    if (metrics__evaluate(s->metrics, "topdown-counters", "simulated counters", pmu__lookup, &s->pmu,
+    if (metrics__evaluate(s->metrics, "topdown-counters", "simulated counters", pmu__lookup, &s->set.pmu,
                           &p->tree[1], st))
         return -1;
     p->n_trees = 2;
@@ -369,7 +400,7 @@ static int add_trees(struct profile *p, struct simulation *s, struct status *st)
     }
     if (!s->user_metrics)
         return 0;
-    if (metrics__evaluate(s->user_metrics, "metrics", "simulated counters", pmu__lookup, &s->pmu,
+    if (metrics__evaluate(s->user_metrics, "metrics", "simulated counters", pmu__lookup, &s->set.pmu,
                           &p->tree[p->n_trees], st))
         return -1;
     p->n_trees++;
@@ -403,10 +434,10 @@ static void place_start(struct tip *tip)
 static void add_places(struct profile *p, struct simulation *s)
 {
     const struct code *code = s->source->code;
-    place_start(&s->tip);
-    p->place = calloc(s->tip.n_sites + 1, sizeof *p->place);
-    for (uint32_t id = 0; id < s->tip.n_sites; id++) {
-        const struct site_weight *w = &s->tip.site[id];
+    place_start(&s->set.tip);
+    p->place = calloc(s->set.tip.n_sites + 1, sizeof *p->place);
+    for (uint32_t id = 0; id < s->set.tip.n_sites; id++) {
+        const struct site_weight *w = &s->set.tip.site[id];
         if (!worth_keeping(w))
             continue;
         const struct site *site = code__site(code, id);
@@ -437,14 +468,14 @@ static struct profile_count *find_count(struct profile *p, const char *name)
 static void add_unknown(struct profile *p, struct simulation *s)
 {
     const struct code *code = s->source->code;
-    for (uint32_t id = 0; id < s->tip.n_sites; id++) {
+    for (uint32_t id = 0; id < s->set.tip.n_sites; id++) {
         const struct site *site = code__site(code, id);
-        if (!s->tip.site[id].insns || !(site->insn->flags & INSN_UNKNOWN))
+        if (!s->set.tip.site[id].insns || !(site->insn->flags & INSN_UNKNOWN))
             continue;
         char name[128];
         isa__form_name(s->isa, site->insn, name, sizeof name);
         struct profile_count *c = find_count(p, name);
-        c->count += s->tip.site[id].insns;
+        c->count += s->set.tip.site[id].insns;
         if (!c->note)
             c->note = text__printf("first at 0x%llx", (unsigned long long)site->addr);
     }
@@ -524,11 +555,13 @@ static struct profile *build_profile(struct simulation *s, struct status *st)
         profile__free(p);
         return NULL;
     }
+    if (s->sampler)
+        sampler__report(s->sampler, p);
     add_places(p, s);
     profile__symbolize(p, map, n_map);
     add_unknown(p, s);
     add_nondeterminism(p, s);
-    if ((s->lanes.n && lanes__report(&s->lanes, &s->opt->core, &s->truth, &s->work, p, st)) ||
+    if ((s->lanes.n && lanes__report(&s->lanes, &s->opt->core, &s->set.truth, &s->work, p, st)) ||
         (s->copies.n && copies__report(&s->copies, &s->opt->core, p, st))) {
         profile__free(p);
         return NULL;
@@ -554,7 +587,7 @@ struct profile *simulate__program(const struct simulate_options *opt, struct sta
     if (set_up(s, st))
         goto out;
     run(s);
-    if (!s->truth.cycles || !s->pmu.sum[PMU_INSTRUCTIONS]) {
+    if (!s->set.truth.cycles || !s->set.pmu.sum[PMU_INSTRUCTIONS]) {
         if (s->failed || s->end.why[0])
             status__fail(st, "%s", failure(s));
         else
@@ -571,10 +604,10 @@ out:
     memory__free(s->memory);
     metrics__free(s->metrics);
     metrics__free(s->user_metrics);
-    pmu__free(&s->pmu);
+    account_set__free(&s->set);
     pmu_mux__free(&s->mux);
     pmu_mux__free(&s->user_mux);
-    tip__free(&s->tip);
+    sampler__free(s->sampler);
     isa__close(s->isa);
     free(s);
     return p;

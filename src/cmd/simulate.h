@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cmd/lane.h"
+#include "cmd/sample.h"
 #include "fathom/core.h"
 
 struct profile;
@@ -22,6 +23,7 @@ struct simulate_options {
     const char *metrics;       /* a metric file of the user, evaluated too; may be NULL */
     struct lane_plan beside;   /* simulated besides; may be empty */
     unsigned n_copies;         /* of the program on as many cores; 0: one core; excludes `beside` */
+    struct sample_plan sample; /* of windows only; period 0: everything in detail, as with `beside` */
     bool quiet;                /* no progress line */
 };
 

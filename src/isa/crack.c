@@ -52,11 +52,11 @@ struct flow {
 
 bool uop__add_src(struct uop *uop, unsigned id)
 {
-    for (unsigned i = 0; i < uop->n_src; i++)
+    unsigned n = uop->n_src < UOP_MAX_SRC ? uop->n_src : UOP_MAX_SRC;
+    for (unsigned i = 0; i < n; i++)
         if (uop->src[i] == id)
             return true;
-    unsigned n = uop->n_src;
-    if (n >= UOP_MAX_SRC)
+    if (n == UOP_MAX_SRC)
         return false;
     uop->src[n] = (uint8_t)id;
     uop->n_src = (uint8_t)(n + 1);

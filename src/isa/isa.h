@@ -186,9 +186,10 @@ extern const struct table_text table__texts[];
 
 static inline bool text__is(struct text text, const char *s)
 {
-    if (text.len && text.at[0] != s[0]) /* rows are matched against many names: most differ at once */
-        return false;
-    return strlen(s) == text.len && !memcmp(text.at, s, text.len);
+    for (uint32_t i = 0; i < text.len; i++) /* most differ in the first characters: no calls */
+        if (text.at[i] != s[i] || !s[i])
+            return false;
+    return !s[text.len];
 }
 
 /* ---- cracking ---- */

@@ -17,9 +17,11 @@ struct visible {
 
 static bool text__starts(struct text text, const char *prefix)
 {
-    size_t n = strlen(prefix);
+    uint32_t i = 0;
 
-    return text.len >= n && !memcmp(text.at, prefix, n);
+    while (i < text.len && prefix[i] && text.at[i] == prefix[i])
+        i++;
+    return !prefix[i];
 }
 
 static struct text next_part(struct text *from, char stop)

@@ -86,6 +86,7 @@ struct memory {
     uint8_t translating; /* MEMORY_LOAD_STLB_HIT, _STORE_ or _CODE_ */
     struct busy busy[BUSY_STATES];
     uint64_t wc_line[WC_LINES]; /* lines of non-temporal stores in write-combining buffers */
+    struct warm_hints *warm;    /* NULL until something is warmed */
     uint32_t wc_next;
 };
 
@@ -110,6 +111,22 @@ static inline void memory__count(struct memory *mem, enum memory_event event)
     mem->changed = true;
 }
 
+/* Pages that may have lines in the L1I: what a store must look at (ME-15). */
+static inline uint64_t *code_page__word(struct memory *mem, uint64_t addr)
+{
+    return &mem->code_page[(addr >> PAGE_SHIFT) % CODE_PAGES / 64];
+}
+
+static inline uint64_t code_page__bit(uint64_t addr)
+{
+    return 1ull << (addr >> PAGE_SHIFT) % 64;
+}
+
+static inline bool code_page__has(struct memory *mem, uint64_t addr)
+{
+    return (*code_page__word(mem, addr) & code_page__bit(addr)) != 0;
+}
+
 void memory__wait_for_buffer(struct memory *mem, uint64_t from, uint64_t until);
 
 /* `state` holds in [from, until), known at `now`. */
@@ -126,5 +143,17 @@ static inline void memory__busy(struct memory *mem, enum memory_state state, uin
 
 /* When the translation of `page` is there; `t` on a hit. */
 uint64_t tlb__translate(struct memory *mem, struct tags *tlb, uint64_t page, uint64_t t, uint64_t *n_misses);
+
+/* The L1 prefetchers see every load (ME-8). */
+static inline void load__train(struct memory *mem, uint64_t ip, uint64_t addr, uint64_t line, uint64_t now)
+{
+    if (mem->l1_ip) {
+        uint64_t target = stride__train(&mem->strides, ip, addr) & ~(uint64_t)63;
+        if (target != line)
+            l1d__prefetch(mem, target, now);
+    }
+    if (mem->l1_next && recent__train(&mem->recent, line))
+        l1d__prefetch(mem, line + 64, now);
+}
 
 #endif

@@ -190,6 +190,7 @@ void memory__free(struct memory *mem)
     free(mem->l1d_start);
     uncore__leave(mem);
     free(mem->reads);
+    free(mem->warm);
     free(mem);
 }
 
@@ -209,18 +210,6 @@ static inline uint64_t data__translate(struct memory *mem, uint64_t addr, uint64
     uint64_t t = tlb__translate(mem, &mem->dtlb, page, now, &mem->counts.dtlb_miss);
     mem->last_dpage = t == now ? page : NO_KEY;
     return t;
-}
-
-/* The L1 prefetchers see every load (ME-8). */
-static inline void load__train(struct memory *mem, uint64_t ip, uint64_t addr, uint64_t line, uint64_t now)
-{
-    if (mem->l1_ip) {
-        uint64_t target = stride__train(&mem->strides, ip, addr) & ~(uint64_t)63;
-        if (target != line)
-            l1d__prefetch(mem, target, now);
-    }
-    if (mem->l1_next && recent__train(&mem->recent, line))
-        l1d__prefetch(mem, line + 64, now);
 }
 
 /* The part of a load or store in one line. */
@@ -361,20 +350,10 @@ uint64_t memory__translate_store(struct memory *mem, uint64_t addr, unsigned siz
     return access__translate(mem, addr, size, now);
 }
 
-static inline uint64_t *code_page__word(struct memory *mem, uint64_t addr)
-{
-    return &mem->code_page[(addr >> PAGE_SHIFT) % CODE_PAGES / 64];
-}
-
-static inline uint64_t code_page__bit(uint64_t addr)
-{
-    return 1ull << (addr >> PAGE_SHIFT) % 64;
-}
-
 /* ME-15: code that is written must be fetched again. */
 static inline bool store__hits_code(struct memory *mem, uint64_t addr)
 {
-    if (!(*code_page__word(mem, addr) & code_page__bit(addr)))
+    if (!code_page__has(mem, addr))
         return false;
     return l1i__drop(mem, addr & ~(uint64_t)63);
 }

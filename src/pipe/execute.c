@@ -132,16 +132,12 @@ void execute__drop_stores(struct pipe *p, uint64_t first)
 
 /* --- memory disambiguation, EX-20 --------------------------------------------------------------- */
 
-enum {
-    DISAMBIGUATION_SURE = 15,
-    DRAIN_CYC =
-        4, /* from the end of a locked access: retirement, commit, the next one wakes and dispatches */
-};
+/* From the end of a locked access: retirement, commit, the next one wakes and dispatches. */
+enum { DRAIN_CYC = 4 };
 
 static uint8_t *confidence(struct pipe *p, const struct duop *load)
 {
-    uint64_t ip = pipe__fetched(p, load->fetched)->addr;
-    return &p->disambiguation[(ip ^ ip >> 10) % sizeof p->disambiguation];
+    return &p->disambiguation[disambiguation__index(pipe__fetched(p, load->fetched)->addr)];
 }
 
 /* Stores get their addresses out of order: the first without one is found lazily. */

@@ -14,6 +14,7 @@ void fetch__init(struct pipe *p)
     p->after_taken = true;
     p->pre_block = UINT64_MAX;
     p->fetch_line = UINT64_MAX;
+    p->step_limit = UINT64_MAX;
 }
 
 /* --- steps of the correct and of the wrong path ------------------------------------------------ */
@@ -21,14 +22,15 @@ void fetch__init(struct pipe *p)
 __attribute__((noinline)) static const struct step *correct_step(struct pipe *p, struct step_buffer *buf,
                                                                  uint64_t i)
 {
-    while (i >= buf->end) {
+    while (i >= p->step_end) {
         if (p->source_ended)
             return NULL;
-        int n = p->source->fill(p->source, buf, 1);
-        if (n > 0)
-            continue;
-        p->source_ended = true;
-        p->failed = n < 0;
+        int n = p->step_end == p->step_limit ? 0 : p->source->fill(p->source, buf, 1);
+        if (n <= 0) {
+            p->source_ended = true;
+            p->failed = n < 0;
+        }
+        p->step_end = buf->end < p->step_limit ? buf->end : p->step_limit;
     }
     return &buf->step[i % STEP_RING];
 }
@@ -58,9 +60,7 @@ __attribute__((noinline)) static const struct step *wrong_step(struct pipe *p, u
         uint64_t next = site->addr + site->insn->len;
         *s = (struct step){.site = site};
         if (site->insn->branch != BRANCH_NONE) {
-            struct branch b = {.addr = site->addr, .fallthrough = next, .kind = site->insn->branch};
-            if (b.kind == BRANCH_COND || b.kind == BRANCH_JUMP || b.kind == BRANCH_CALL)
-                b.direct = next + (uint64_t)site->insn->branch_disp;
+            struct branch b = branch__at(site->insn, site->addr);
             struct prediction pr;
             predictor__wrong_path(p->predictor, &b, &pr);
             if (pr.taken) {
@@ -90,13 +90,10 @@ static inline const struct step *peek_step(struct pipe *p, struct step_buffer *b
 /* Flags of a branch on the correct path; a wrong prediction starts the wrong path (BP-2). */
 static uint16_t predict(struct pipe *p, const struct step *s)
 {
-    const struct insn *insn = s->site->insn;
     bool taken = s->flags & STEP_TAKEN;
-    struct branch b = {.addr = s->site->addr, .fallthrough = s->site->addr + insn->len, .kind = insn->branch};
+    struct branch b = branch__at(s->site->insn, s->site->addr);
     struct prediction pr;
 
-    if (b.kind == BRANCH_COND || b.kind == BRANCH_JUMP || b.kind == BRANCH_CALL)
-        b.direct = b.fallthrough + (uint64_t)insn->branch_disp;
     predictor__step(p->predictor, &b, taken, s->next_addr, &pr);
 
     uint16_t flags = pr.taken ? F_TAKEN : 0;

@@ -73,6 +73,17 @@ static uint8_t mispredict_kind(const struct insn *branch)
     return branch->branch == BRANCH_COND ? FLUSH_CONDITIONAL : FLUSH_INDIRECT;
 }
 
+/* Everything older has retired: every register is ready. */
+static void forget_registers(struct pipe *p)
+{
+    p->uop_head = p->uop_tail;
+    memset(p->ren.map, 0, sizeof p->ren.map);
+    for (unsigned c = 0; c < 2; c++)
+        p->ren.elim[c].in_use = p->ren.elim[c].n_in_use = 0;
+    p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
+    p->ren_insn = 0;
+}
+
 void flush__step(struct pipe *p)
 {
     if (p->now < p->flush_at)
@@ -115,12 +126,7 @@ static void machine_clear(struct pipe *p, const struct restart *at)
     squash_rob(p, true);
     squash_frontend(p, at->fetched);
     p->cur.clears++;
-    p->uop_head = p->uop_tail;
-    memset(p->ren.map, 0, sizeof p->ren.map);
-    for (unsigned c = 0; c < 2; c++)
-        p->ren.elim[c].in_use = p->ren.elim[c].n_in_use = 0;
-    p->ren.shared = p->ren.from_pointer = p->ren.from_zero = 0;
-    p->ren_insn = 0;
+    forget_registers(p);
     p->flush_at = CYCLE_NEVER;
     p->resteer = STALL_FE_RESTEER_CLEAR;
 }
@@ -158,4 +164,15 @@ void flush__self_modifying(struct pipe *p, const struct rob_entry *e)
     int64_t cleared = max_cycle(p->now, p->last_commit) + (int64_t)p->core->smc_clear_cyc;
     p->resume_at = cleared + 1 + (int64_t)p->core->resteer_cyc;
     p->blocked_until = cleared + (int64_t)p->core->recovery_cyc + 1;
+}
+
+void flush__restart(struct pipe *p)
+{
+    squash_frontend(p, p->planned);
+    forget_registers(p);
+    p->stack = (struct stack_state){0};
+    p->resume_at = p->blocked_until = p->now;
+    p->resteer = 0;
+    p->recovery_site = REPORT_NO_SITE;
+    p->fe_cause = STALL_FE_MITE;
 }

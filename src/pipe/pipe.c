@@ -30,7 +30,8 @@ size_t pipe__bytes(const struct core *core)
 
     return sizeof *p + sizeof *p->buffer + program_fetched(core) * (sizeof *p->fetched + sizeof *p->wrong) +
            (size_t)core->dsb_sets * core->dsb_ways * sizeof *p->dsb + 4096 * sizeof *p->uncacheable +
-           FORMS * sizeof *p->tp_free_at + WHEEL * sizeof *p->pending_change;
+           FORMS * sizeof *p->tp_free_at + WHEEL * sizeof *p->pending_change +
+           RECENT_STORES * sizeof *p->recent;
 }
 
 static void size_rings(struct pipe *p)
@@ -52,8 +53,9 @@ static bool allocate(struct pipe *p)
     if (p->uops && !(p->trace = calloc(UOP_RING, sizeof *p->trace)))
         return false;
     p->pending_change = calloc(WHEEL, sizeof *p->pending_change);
+    p->recent = calloc(RECENT_STORES, sizeof *p->recent);
     return p->fetched && p->buffer && p->wrong && p->dsb && p->uncacheable && p->tp_free_at &&
-           p->pending_change;
+           p->pending_change && p->recent;
 }
 
 static void init(struct pipe *p)
@@ -69,6 +71,9 @@ static void init(struct pipe *p)
     p->prf_int_free = (int32_t)p->core->prf_int - 26;
     p->prf_vec_free = (int32_t)p->core->prf_vec - 26;
     p->lsd_candidate_ok = true;
+    p->batch = REPORT_BATCH;
+    /* about as long as a store is in flight: loads that then ask the L1D are as many as in full simulation */
+    p->warm_forward_steps = p->core->rob_entries / 3;
     p->level_cyc[MEM_L1] = p->core->l1d.lat_cyc;
     p->level_cyc[MEM_LFB] = p->level_cyc[MEM_L2] = p->core->l2.lat_cyc;
     p->level_cyc[MEM_L3] = p->core->l3.lat_cyc;
@@ -146,6 +151,7 @@ void pipe__free(struct pipe *p)
 {
     if (!p)
         return;
+    teacher__free(p->teacher);
     free(p->fetched);
     free(p->buffer);
     free(p->wrong);
@@ -154,6 +160,7 @@ void pipe__free(struct pipe *p)
     free(p->tp_free_at);
     free(p->trace);
     free(p->pending_change);
+    free(p->recent);
     free(p);
 }
 
@@ -225,7 +232,7 @@ static bool idle(const struct pipe *p)
 /* A machine clear takes back steps that were planned: the source may have ended long before. */
 static bool drained(const struct pipe *p)
 {
-    return p->source_ended && p->step_next >= p->buffer->end && p->rob_head == p->rob_tail && !idq__used(p) &&
+    return p->source_ended && p->step_next >= p->step_end && p->rob_head == p->rob_tail && !idq__used(p) &&
            p->delivered == p->planned && !p->ms_busy && !p->on_wrong_path && p->flush_at == CYCLE_NEVER;
 }
 
@@ -266,7 +273,7 @@ static int run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *
         p->was_idle = now_idle;
         assert(p->rob_head == p->rob_tail || next - p->progress_at < STUCK_CYCLES);
         p->now = next;
-        if (p->n_reports == REPORT_BATCH) {
+        if (p->n_reports >= p->batch) {
             report__send(p);
             if (stop && stop(arg))
                 return 0;
@@ -312,6 +319,52 @@ int pipe__advance(struct pipe *p, uint64_t max_cycles)
     }
     stay_idle(p, end);
     return run(p, (uint64_t)(end - p->now), NULL, NULL);
+}
+
+/* --- pieces of an execution ------------------------------------------------------------------- */
+
+void pipe__hold(struct pipe *p)
+{
+    p->step_limit = p->step_next;
+    p->step_end = p->step_next;
+}
+
+void pipe__set_batch(struct pipe *p, unsigned n)
+{
+    assert(n >= 1 && n <= REPORT_BATCH);
+    p->batch = n;
+}
+
+/* Nothing refers to a later cycle: senior stores have committed, dead uops have left the wheel. */
+static bool quiet(const struct pipe *p)
+{
+    uint64_t later = 0;
+    for (unsigned w = 0; w < WHEEL_WORDS; w++)
+        later |= p->wheel_used[w] | p->pending_used[w];
+    return !later && p->store_head == p->store_tail && !p->ready_ports && !p->n_held;
+}
+
+void pipe__resume(struct pipe *p)
+{
+    assert(p->memory && drained(p));
+    warm__end(p);
+    while (!quiet(p)) {
+        cycle(p);
+        p->now++;
+        if (p->n_reports >= p->batch)
+            report__send(p);
+    }
+    report__send(p);
+    p->now = max_cycle(p->now, (int64_t)memory__now(p->memory));
+    struct memory_activity warming; /* nobody's */
+    memory__activity(p->memory, (uint64_t)p->now, &warming);
+    p->progress_at = p->mem_change_at = p->now;
+    p->was_idle = false;
+    flush__restart(p);
+    p->step_next = p->buffer->begin;
+    p->step_limit = UINT64_MAX;
+    p->step_end = p->buffer->end;
+    p->source_ended = false;
 }
 
 uint64_t pipe__cycles(const struct pipe *p)

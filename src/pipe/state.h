@@ -50,6 +50,9 @@ enum {
     REPORT_BATCH = 512,
     MAX_PORTS = 16,
     LSD_BODY = 64,
+    RECENT_STORES = 512,
+    DISAMBIGUATION = 1024,
+    DISAMBIGUATION_SURE = 15,
     LOAD_LATENCY = 5, /* EX-8: latency of a load's results in the recipes */
 };
 
@@ -252,6 +255,11 @@ struct dsb_build { /* the window that the decoders are filling */
     uint32_t lcp_second_hits;
 };
 
+/* Warming: who wrote these 8 bytes last, by step. */
+struct recent_store {
+    uint64_t granule, step;
+};
+
 struct pending_loads { /* loads in flight: all, and those known to have missed a level */
     int16_t any, l1, l2, l3;
 };
@@ -266,7 +274,10 @@ struct pipe {
     int64_t *tp_free_at;                  /* by form */
     struct duop_trace *trace;             /* NULL without a listener */
     struct pending_loads *pending_change; /* by cycle */
-    uint32_t run;                         /* number of this run */
+    struct recent_store *recent;          /* warming: the latest stores */
+    struct teacher *teacher;              /* warming: teaches the predictor; NULL: nobody else does */
+    bool warmed_before;
+    uint32_t run; /* number of this run */
 
     /* configuration */
     const struct core *core;
@@ -286,7 +297,9 @@ struct pipe {
     /* fetch.c: the predicted path */
     uint64_t fetched_mask;
     uint64_t planned, delivered;
-    uint64_t step_next; /* next step of the correct path to plan */
+    uint64_t step_next;  /* next step of the correct path to plan */
+    uint64_t step_end;   /* steps before it may be fetched: those of the buffer, up to the limit */
+    uint64_t step_limit; /* pipe__hold; UINT64_MAX: none */
     bool source_ended;
     bool on_wrong_path, wrong_dead_end;
     uint64_t wrong_next, wrong_end;
@@ -301,6 +314,14 @@ struct pipe {
     bool plan_line_closed;
 
     uint32_t ufs_iteration; /* of the instruction planned last */
+
+    /* warm.c */
+    bool warming, warm_near;
+    uint64_t warm_at, warm_addr; /* the next step, and its address */
+    uint64_t warm_limit; /* instructions before this address come from the uop cache, the current window */
+    uint64_t warm_line;  /* of the L1I asked for last */
+    uint64_t warm_forward_steps;
+    bool warm_absorbed; /* the next one is the second half of a pair that has been decoded */
 
     /* LSD */
     bool lsd_active;
@@ -394,7 +415,7 @@ struct pipe {
     uint64_t store_unknown;          /* stores before it have their address */
     uint64_t store_retired;          /* first store not retired */
     int64_t last_commit;
-    uint8_t disambiguation[1024]; /* by load: successes in a row, EX-20 */
+    uint8_t disambiguation[DISAMBIGUATION]; /* by load: successes in a row, EX-20 */
     uint16_t store_filter[STORE_FILTER];
     uint32_t loads_used, stores_used;
     int64_t level_cyc[MEM_LEVELS]; /* idle latency of a request by level */
@@ -411,7 +432,7 @@ struct pipe {
 
     /* report.c */
     struct cycle_report cur;
-    unsigned n_reports;
+    unsigned n_reports, batch;
     const struct duop *blocker; /* load whose result the oldest waiting uop needs, NULL: none */
     bool gate_closed;
     bool judge_stall;    /* the reason is found at the end of the cycle */
@@ -551,6 +572,10 @@ bool execute__retire_store(struct pipe *p, struct store_entry *s);
 /* EX-20: must this ready load wait for older stores' addresses? */
 bool execute__must_wait(struct pipe *p, struct duop *load);
 void execute__learn(struct pipe *p, const struct duop *load);
+static inline unsigned disambiguation__index(uint64_t ip)
+{
+    return (ip ^ ip >> 10) % DISAMBIGUATION;
+}
 void execute__tick(struct pipe *p); /* pending-load counts of this cycle */
 
 /* trace.c: the lives of uops, for those who ask */
@@ -559,6 +584,18 @@ static inline struct duop_trace *trace__of(struct pipe *p, const struct duop *u)
     return &p->trace[u->seq & (UOP_RING - 1)];
 }
 void trace__retired(struct pipe *p, const struct rob_entry *e);
+
+/* teach.c */
+struct teacher *teacher__new(struct predictor *predictor, const struct step_buffer *buffer);
+void teacher__free(struct teacher *t);
+/* The steps from `step` on are given next; the first is at `addr`. Everything given before is done. */
+void teacher__start(struct teacher *t, uint64_t step, uint64_t addr);
+void teacher__give(struct teacher *t, uint64_t step); /* up to there, without waiting */
+void teacher__wait(struct teacher *t, uint64_t step);
+uint64_t teacher__done(const struct teacher *t);
+
+/* warm.c: what pipe__warm began is complete, and the buffer begins after it */
+void warm__end(struct pipe *p);
 
 /* retire.c */
 void retire__step(struct pipe *p);
@@ -569,6 +606,8 @@ void flush__step(struct pipe *p);
 void flush__memory_ordering(struct pipe *p, const struct rob_entry *e);
 /* The instruction whose last entry is `e` has retired and wrote to code: what follows it is fetched again. */
 void flush__self_modifying(struct pipe *p, const struct rob_entry *e);
+/* Nothing is in flight and fetch starts anew (pipe__resume). */
+void flush__restart(struct pipe *p);
 
 /* report.c */
 void report__stall(struct pipe *p, unsigned issued, uint8_t resource);

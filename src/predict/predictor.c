@@ -269,6 +269,13 @@ void predictor__step(struct predictor *p, const struct branch *b, bool taken, ui
     p->last.pushed = path__advance(p, &p->real, b, taken, target);
 }
 
+void predictor__warm(struct predictor *p, const struct branch *b, bool taken, uint64_t target)
+{
+    struct prediction unused;
+
+    predictor__step(p, b, taken, target, &unused);
+}
+
 void predictor__wrong_path_begin(struct predictor *p, const struct branch *b, bool predicted_taken,
                                  uint64_t predicted_target)
 {

@@ -120,6 +120,7 @@ void profile__free(struct profile *profile)
     free_places(profile);
     free_lists(profile);
     free_what_ifs(profile);
+    free(profile->sample);
     free(profile->version);
     free(profile->command);
     free(profile->core);

@@ -394,6 +394,33 @@ static void read_ideals(struct rows *rows, struct profile *profile)
     }
 }
 
+static void read_sample(struct rows *rows, struct profile *profile)
+{
+    size_t n = 0;
+
+    if (!has_table(rows, "sample"))
+        return;
+    profile->sample = rows__table(rows, "sample", sizeof *profile->sample, &n);
+    if (n == 0) {
+        free(profile->sample);
+        profile->sample = NULL;
+        return;
+    }
+    rows__open(rows,
+               "SELECT windows,period,window,warm,head,measured,cpi_low,cpi_high FROM sample ORDER BY id");
+    if (!rows__next(rows))
+        return;
+    struct profile_sample *s = profile->sample;
+    s->windows = (uint64_t)rows__int(rows);
+    s->period = (uint64_t)rows__int(rows);
+    s->window = (uint64_t)rows__int(rows);
+    s->warm = (uint64_t)rows__int(rows);
+    s->head = (uint64_t)rows__int(rows);
+    s->measured = (uint64_t)rows__int(rows);
+    s->cpi_low = rows__real(rows);
+    s->cpi_high = rows__real(rows);
+}
+
 static void read_core_nodes(struct rows *rows, struct profile *profile, size_t *counts)
 {
     count_children(rows, "SELECT core, count(*) FROM core_node GROUP BY core", counts,
@@ -650,6 +677,7 @@ struct profile *profile__load(const char *path, struct status *st)
         read_ideals(&rows, profile);
         read_cores(&rows, profile);
         read_copies(&rows, profile);
+        read_sample(&rows, profile);
     }
     rows__close(&rows);
     sqlite3_close(rows.db);

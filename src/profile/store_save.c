@@ -297,6 +297,24 @@ static void write_code(struct insert *ins, const struct profile *profile)
     }
 }
 
+static void write_sample(struct insert *ins, const struct profile *profile)
+{
+    const struct profile_sample *s = profile->sample;
+
+    if (!s)
+        return;
+    insert__open(ins, "INSERT INTO sample VALUES(0,?,?,?,?,?,?,?,?)");
+    insert__int(ins, (int64_t)s->windows);
+    insert__int(ins, (int64_t)s->period);
+    insert__int(ins, (int64_t)s->window);
+    insert__int(ins, (int64_t)s->warm);
+    insert__int(ins, (int64_t)s->head);
+    insert__int(ins, (int64_t)s->measured);
+    insert__real(ins, s->cpi_low);
+    insert__real(ins, s->cpi_high);
+    insert__row(ins);
+}
+
 static void write_counts(struct insert *ins, const char *sql, const struct profile_count *count, size_t n)
 {
     insert__open(ins, sql);
@@ -353,6 +371,7 @@ static unsigned char *make_image(const struct profile *profile, size_t *size_byt
     write_multiplexing(&ins, &profile->multiplexing);
     write_what_ifs(&ins, profile);
     write_copies(&ins, profile);
+    write_sample(&ins, profile);
     sqlite3_finalize(ins.stmt);
     if (ins.rc == SQLITE_OK)
         ins.rc = sqlite3_exec(ins.db, "COMMIT", NULL, NULL, NULL);

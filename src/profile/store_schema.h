@@ -54,6 +54,9 @@ enum {
     "CREATE TABLE copy_node(id INTEGER PRIMARY KEY, copy INTEGER NOT NULL REFERENCES copy(id), name TEXT,"   \
     " path TEXT, level INTEGER NOT NULL, value REAL, unit TEXT, flagged INTEGER NOT NULL, source TEXT,"      \
     " hint TEXT);"                                                                                           \
+    "CREATE TABLE sample(id INTEGER PRIMARY KEY, windows INTEGER NOT NULL, period INTEGER NOT NULL,"         \
+    " window INTEGER NOT NULL, warm INTEGER NOT NULL, head INTEGER NOT NULL, measured INTEGER NOT NULL,"     \
+    " cpi_low REAL, cpi_high REAL);"                                                                         \
     "CREATE TABLE host(id INTEGER PRIMARY KEY, key TEXT, value TEXT);"                                       \
     "CREATE VIEW hot_functions AS SELECT function.name AS function, module.path AS module, file, line,"      \
     " cycles_840/840.0 AS cycles, insns FROM function LEFT JOIN module ON module.id=function.module"         \

@@ -309,6 +309,35 @@ static bool divided_by_zero(const struct expander *e, const struct execution *x,
     return next_record == x->n_records && x->killed && x->signal == SIGFPE;
 }
 
+static bool has_plain_accesses(const struct insn *insn, const struct slot *slot, unsigned n)
+{
+    bool plain = !(insn->flags & (INSN_PREFETCH | INSN_FLUSH | INSN_NON_TEMPORAL | INSN_REP));
+
+    for (unsigned k = 0; k < n; k++)
+        plain = plain && !(slot[k].store && k < insn->n_mem && insn->mem[k].read);
+    return plain;
+}
+
+static bool stays_in_line(const struct block *block, unsigned i)
+{
+    const struct site *site = block->insn[i].site, *last = i ? block->insn[i - 1].site : NULL;
+
+    return last && (site->addr + site->insn->len - 1) / 64 == (last->addr + last->insn->len - 1) / 64;
+}
+
+/* What saves a look at the instruction. */
+static void describe(struct step *step, const struct block *block, unsigned i, const struct slot *slot)
+{
+    const struct insn *insn = step->site->insn;
+
+    if (!has_plain_accesses(insn, slot + step->first_access, step->n_access))
+        return;
+    step->len = insn->len;
+    step->branch = insn->branch;
+    if (insn->branch == BRANCH_NONE && stays_in_line(block, i))
+        step->flags = STEP_PLAIN;
+}
+
 /* Makes the block fast: what this complete execution showed holds for the next ones. */
 static void learn(struct block *block, const struct slot *slot, const uint8_t *n_access, uint32_t n_slots,
                   uint32_t n_records)
@@ -329,6 +358,7 @@ static void learn(struct block *block, const struct slot *slot, const uint8_t *n
                                        .next_addr = site->addr + site->insn->len,
                                        .n_access = n_access[i],
                                        .first_access = first};
+        describe(&block->step[i], block, i, slot);
         first += n_access[i];
     }
     memcpy(block->slot, slot, n_slots * sizeof *slot);

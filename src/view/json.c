@@ -48,6 +48,28 @@ static void totals(struct json_writer *json, const struct profile *profile)
     json__object_end(json);
 }
 
+/* Bounds of the totals; null: not known. */
+static void sample(struct json_writer *json, const struct profile *profile)
+{
+    const struct profile_sample *s = profile->sample;
+    double n = (double)profile->instructions;
+    json__key(json, "sample");
+    json__object_begin(json);
+    json__key_uint(json, "windows", s->windows);
+    json__key_uint(json, "period", s->period);
+    json__key_uint(json, "window", s->window);
+    json__key_uint(json, "warm", s->warm);
+    json__key_uint(json, "head", s->head);
+    json__key_uint(json, "measured", s->measured);
+    json__key_double(json, "ipc_low", weight__ratio(1, s->cpi_high));
+    json__key_double(json, "ipc_high", weight__ratio(1, s->cpi_low));
+    json__key_double(json, "cpi_low", s->cpi_low);
+    json__key_double(json, "cpi_high", s->cpi_high);
+    json__key_double(json, "cycles_low", s->cpi_low * n);
+    json__key_double(json, "cycles_high", s->cpi_high * n);
+    json__object_end(json);
+}
+
 static void one_tree(struct json_writer *json, const struct profile_tree *tree)
 {
     json__key(json, or_empty(tree->name));
@@ -290,6 +312,8 @@ void view__json(const struct profile *profile, FILE *out)
     json__key_int(&json, "schema_version", SCHEMA_VERSION);
     run(&json, profile);
     totals(&json, profile);
+    if (profile->sample)
+        sample(&json, profile);
     json__key(&json, "trees");
     json__object_begin(&json);
     for (size_t i = 0; i < profile->n_trees; i++)

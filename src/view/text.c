@@ -12,7 +12,7 @@
 #include "profile/weight.h"
 
 enum { STACK_NAME = 16, STACK_COLUMN = 20, STACKS_BESIDE = 4 };
-enum { COLUMNS = 100, BAR = 25, NAME = 44, DEFAULT_FUNCTIONS = 10, LIST = 5 };
+enum { COLUMNS = 100, BAR = 25, NAME = 44, DEFAULT_FUNCTIONS = 10, LIST = 5, FEW_WINDOWS = 30 };
 
 #define BOLD "\033[1m"
 #define RED "\033[31m"
@@ -202,6 +202,40 @@ static void total(const struct page *page, const char *name, uint64_t value, con
     fputc('\n', page->out);
 }
 
+static bool is_estimate(const struct profile *profile)
+{
+    return profile->sample && profile->sample->measured < profile->instructions;
+}
+
+/* What the totals are estimated from, and how far off they may be. */
+static void sampled(const struct page *page)
+{
+    const struct profile_sample *s = page->profile->sample;
+    char text[512], low[32], high[32], share[32], windows[32], length[32];
+
+    if (!is_estimate(page->profile))
+        return;
+    if (isnan(s->cpi_low) || isnan(s->cpi_high))
+        snprintf(text, sizeof text, "Too few windows to tell how far off the estimate may be.");
+    else if (s->cpi_low <= 0)
+        snprintf(text, sizeof text, "IPC above %s, with a confidence of 99.7 %%.",
+                 number(weight__ratio(1, s->cpi_high), 3, low));
+    else
+        snprintf(text, sizeof text, "IPC between %s and %s, with a confidence of 99.7 %%.",
+                 number(weight__ratio(1, s->cpi_high), 3, low),
+                 number(weight__ratio(1, s->cpi_low), 3, high));
+    fprintf(page->out, "%23s", "");
+    put_wrapped(page->out, text, 23);
+    snprintf(
+        text, sizeof text,
+        "Sampled: cycles and everything below are estimated from %s windows of %s instructions and the "
+        "beginning of the program, %s %% of all instructions.",
+        grouped(s->windows, windows), grouped(s->window, length),
+        number(weight__ratio(100.0 * (double)s->measured, (double)page->profile->instructions), 1, share));
+    fprintf(page->out, "%23s", "");
+    put_wrapped(page->out, text, 23);
+}
+
 static void totals(const struct page *page)
 {
     const struct profile *profile = page->profile;
@@ -215,6 +249,7 @@ static void totals(const struct page *page)
               weight__ratio((double)profile->uops_issued, (double)profile->uops_retired), 2);
         total(page, "issue slots", profile->slots, "a cycle", profile->issue_width, 0);
     }
+    sampled(page);
 }
 
 static void bar(FILE *out, double percent)
@@ -729,9 +764,10 @@ static void one_stack(const struct page *page, const struct profile_stack *stack
 {
     double cycles = 0, cpi = 0, small_cycles = 0, small_cpi = 0;
     size_t n_small = 0;
-    char name[64];
+    char name[64], of[128];
 
-    title(page, "CPI stack", stack->name);
+    snprintf(of, sizeof of, "%s%s", or_empty(stack->name), is_estimate(page->profile) ? ", sampled" : "");
+    title(page, "CPI stack", stack->name ? of : NULL);
     fprintf(page->out, "  %-*s %15s %8s %8s\n", NAME - 18, "", "cycles", "CPI", "share");
     for (size_t i = 0; i < stack->n_components; i++) {
         cycles += stack->component[i].cycles;
@@ -918,12 +954,18 @@ static void warn_unknown(const struct page *page)
     count_list(page, profile->unknown, profile->n_unknown);
 }
 
+static bool is_short_of_windows(const struct profile *profile)
+{
+    return is_estimate(profile) && profile->sample->windows < FEW_WINDOWS;
+}
+
 static void warnings(const struct page *page)
 {
     const struct profile *profile = page->profile;
     char text[1024];
 
-    if (profile->complete && !profile->incomplete_why && !profile->n_unknown && !profile->n_nondeterminism)
+    if (profile->complete && !profile->incomplete_why && !profile->n_unknown && !profile->n_nondeterminism &&
+        !is_short_of_windows(profile))
         return;
     title(page, "Warnings", NULL);
     if (!profile->complete) {
@@ -932,6 +974,13 @@ static void warnings(const struct page *page)
         warn(page, text);
     } else if (profile->incomplete_why) {
         warn(page, profile->incomplete_why);
+    }
+    if (is_short_of_windows(profile)) {
+        snprintf(text, sizeof text,
+                 "Only %" PRIu64 " windows were measured: their mean says little; shorter periods "
+                 "(--sample=PERIOD) give more of them, and without --sample everything is measured.",
+                 profile->sample->windows);
+        warn(page, text);
     }
     if (profile->n_unknown)
         warn_unknown(page);

@@ -380,6 +380,40 @@ static void test_changed_files(void **state)
     profile__free(profile);
 }
 
+/* What was sampled, with and without an interval; files of version 1 know nothing of it. */
+static void test_sample(void **state)
+{
+    struct folder *folder = *state;
+    struct profile *before = fixture__profile(), *after;
+    before->sample = calloc(1, sizeof *before->sample);
+    *before->sample = (struct profile_sample){.windows = 120,
+                                              .period = 200000,
+                                              .window = 1000,
+                                              .warm = 2000,
+                                              .head = 200001,
+                                              .measured = 320017,
+                                              .cpi_low = 0.5,
+                                              .cpi_high = 0.625};
+    for (int k = 0; k < 2; k++) {
+        save(before, folder->file);
+        after = load(folder->file);
+        char *a = json_of(before), *b = json_of(after);
+        assert_string_equal(a, b);
+        assert_non_null(strstr(a, k ? "\"ipc_low\": null" : "\"ipc_low\": 1.6"));
+        assert_non_null(strstr(a, "\"measured\": 320017"));
+        assert_int_equal(isnan(after->sample->cpi_low), k);
+        free(a);
+        free(b);
+        profile__free(after);
+        before->sample->cpi_low = before->sample->cpi_high = (double)NAN;
+    }
+    change(folder->file, "PRAGMA user_version=1; DROP TABLE sample");
+    after = load(folder->file);
+    assert_null(after->sample);
+    profile__free(after);
+    profile__free(before);
+}
+
 /* Extra rows in meta and changed texts are fine: a later minor version may add fields. */
 static void test_tolerated_changes(void **state)
 {
@@ -460,6 +494,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_round_trip, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_copies, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_sample, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_empty_profile, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_same_bytes, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(test_through_symlink, make_folder, remove_folder),
