@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cmd/lane.h"
 #include "fathom/core.h"
 #include "fathom/pipe.h"
 #include "fathom/predict.h"
@@ -107,10 +108,12 @@ static int open_copy(struct copies *copies, unsigned k, const struct core *core,
     if (!(copy->memory = memory__new(core, &mo, st)) || !(copy->predictor = predictor__new(core, st)))
         return -1;
     truth__init(&copy->truth, core);
+    tip__init(&copy->tip, core);
     pc.source = tee__source(copies->tee, k);
     pc.memory = copy->memory;
     pc.predictor = copy->predictor;
     pc.listener[pc.n_listeners++] = &copy->truth.listener;
+    pc.listener[pc.n_listeners++] = &copy->tip.listener;
     for (; !alone && *total; total++) {
         assert(pc.n_listeners < PIPE_MAX_LISTENERS);
         pc.listener[pc.n_listeners++] = *total;
@@ -139,6 +142,7 @@ void copies__free(struct copies *copies)
         pipe__free(copies->copy[k].pipe);
         predictor__free(copies->copy[k].predictor);
         memory__free(copies->copy[k].memory);
+        tip__free(&copies->copy[k].tip);
     }
     uncore__free(copies->uncore);
     tee__free(copies->tee);
@@ -268,7 +272,9 @@ int copies__report(const struct copies *copies, const struct core *core, struct 
                                      .instructions = pipe__instructions(copy->pipe),
                                      .cycles = copy->truth.cycles,
                                      .slowdown = cpi(copy) / cpi(alone)};
-        if (tree__from_truth(&copy->truth, NULL, core, &row->tree, st))
+        struct retired_work work;
+        lane__retired_work(&copy->tip, tee__source(copies->tee, copy->reader)->code, &work);
+        if (tree__from_truth(&copy->truth, &work, core, &row->tree, st))
             return -1;
     }
     return 0;

@@ -34,6 +34,7 @@ struct copy {
     struct predictor *predictor;
     struct pipe *pipe;
     struct truth truth;
+    struct tip tip;
     uint64_t starts_at; /* of the chip's cycles */
     unsigned reader;    /* of the tee */
     bool done;

@@ -82,7 +82,7 @@ static inline const struct step *peek_step(struct pipe *p, struct step_buffer *b
         return i < p->wrong_end ? &p->wrong[i & p->fetched_mask] : wrong_step(p, i);
     }
     i = p->step_next + ahead;
-    return i < buf->end ? &buf->step[i % STEP_RING] : correct_step(p, buf, i);
+    return i < p->step_end ? &buf->step[i % STEP_RING] : correct_step(p, buf, i);
 }
 
 /* --- prediction ------------------------------------------------------------------------------- */
