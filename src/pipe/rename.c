@@ -529,6 +529,7 @@ static void issue_special(struct pipe *p, const struct idq_entry *q, unsigned sl
                             .n_uops = 1,
                             .n_int = 1,
                             .flags = f->flags & F_WRONG ? ROB_WRONG : 0};
+    p->prf_int_free--;
     issue_uop(p, u, slot);
     p->rs_used++;
 }
