@@ -76,14 +76,14 @@ struct lam {
 
 /* What a fused-domain uop consists of and takes. */
 struct fused_counts {
-    uint8_t uops, loads, stores; /* unfused; stores: their STA */
-    uint8_t ints, vecs;          /* of them, those that write a register of that kind (RT-7) */
+    uint16_t uops : 3, loads : 3, stores : 3; /* unfused; stores: their STA */
+    uint16_t ints : 3, vecs : 3;              /* of them, those that write a register of that kind (RT-7) */
 };
 enum { PLAIN_UOPS = 4 };
 
-/* The uops of an instruction in one situation. Immutable once made. */
+/* The uops of an instruction in one situation. Immutable once made. With a single uop it is as good as one
+ * cache line: the simulator reads it for every executed instruction. */
 struct recipe {
-    const struct uop *uops; /* n_uops, oldest first (UOP-12) */
     const struct lam *lams; /* n_lams, in order; their n_uops sum to n_uops */
     uint16_t n_uops, n_lams, n_fused;
     uint16_t n_loads, n_stores; /* load-buffer and store-buffer entries (instruction's load and STA uops) */
@@ -94,7 +94,13 @@ struct recipe {
     /* one laminated uop, PLAIN_UOPS at most, all with a port or none; nothing special: no fence, lock, ... */
     bool plain;
     struct fused_counts plain_fused[PLAIN_UOPS]; /* n_fused, of a plain recipe */
+    struct uop uops[];                           /* n_uops, oldest first (UOP-12) */
 };
+
+static inline size_t recipe__bytes(unsigned n_uops)
+{
+    return sizeof(struct recipe) + n_uops * sizeof(struct uop);
+}
 
 /* Situations; bits combine. */
 enum recipe_variant {
@@ -192,12 +198,12 @@ struct mem_operand {
 };
 
 /* One distinct instruction (same bytes) on one core. Owned by its struct isa. What is read for every
- * executed instruction stands first: one cache line. */
+ * executed instruction stands first, up to its usual recipes: one cache line. */
 struct insn {
     uint8_t len;
     uint8_t opcode_off;            /* nominal opcode, FE-9 */
     uint8_t branch;                /* enum branch_kind */
-    uint8_t mite_lams;             /* laminated uops from decoders or DSB, >= 1 (MS-1) */
+    uint8_t mite_lams;             /* laminated uops from decoders or DSB, 1 to those of RECIPE_BASE (MS-1) */
     uint8_t simple_after;          /* DE-4: simple decoders left after it when it is decoded first */
     uint8_t dsb_slots;             /* DSB-2, DSB-3: slots in a line, the extra one included */
     uint8_t cond;                  /* of a Jcc: 0..15 as encoded; 255 otherwise */
@@ -211,14 +217,14 @@ struct insn {
     uint8_t ptr_dst;               /* EX-9: destination of INSN_POINTER_LOAD, else R_NONE */
     uint8_t elim_dst, elim_src;    /* of a move-elimination candidate, else R_NONE */
     uint64_t written[2];           /* set of reg_ids written, by id */
-    int64_t branch_disp;           /* direct branches: target = address + len + disp */
-    const struct recipe *recipe[RECIPE_VARIANTS]; /* filled on demand by isa__recipe */
-
+    int32_t branch_disp;           /* direct branches: target = address + len + disp */
     uint8_t n_mem;
     uint8_t counted;        /* INSN_COUNTED */
     uint8_t fp_width_bytes; /* 0, or bytes of FP data an arithmetic FP instruction works on (4, 8 scalar; 16,
                                32 packed) */
     uint8_t work;           /* enum work */
+    const struct recipe *recipe[RECIPE_VARIANTS]; /* filled on demand by isa__recipe */
+
     /* EX-13a: applies to `sym_dst` (first register output); every other register in `written` is fresh */
     uint8_t sym, sym_dst, sym_src;
     uint8_t bytes[15];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,32 +28,55 @@ static struct arena_block *block__new(size_t capacity, struct arena_block *older
     return block;
 }
 
+/* What is missing from the next free byte of `block` to an address that is a multiple of `align`. */
+static size_t padding(const struct arena_block *block, size_t align)
+{
+    return -((uintptr_t)block->data + block->used) & (align - 1);
+}
+
 /* Memory of `size` bytes whose content is not set. */
-static void *take(struct arena *arena, size_t size)
+static void *take_aligned(struct arena *arena, size_t size, size_t align)
 {
     struct arena_block *block = arena->head;
-    size_t rounded;
+    size_t rounded, pad;
     void *p;
 
     if (size > SIZE_MAX / 2)
         return NULL;
     rounded = (size + (size == 0) + ALIGN_BYTES - 1) & ~(size_t)(ALIGN_BYTES - 1);
-    if (!block || rounded > block->capacity - block->used) {
-        block = block__new(rounded > BLOCK_BYTES ? rounded : BLOCK_BYTES, arena->head);
+    pad = block ? padding(block, align) : 0;
+    if (!block || pad + rounded > block->capacity - block->used) {
+        size_t capacity = rounded + align;
+        block = block__new(capacity > BLOCK_BYTES ? capacity : BLOCK_BYTES, arena->head);
         if (!block)
             return NULL;
         arena->head = block;
+        pad = padding(block, align);
     }
-    p = block->data + block->used;
-    block->used += rounded;
-    arena->used_bytes += rounded;
+    p = block->data + block->used + pad;
+    block->used += pad + rounded;
+    arena->used_bytes += pad + rounded;
     return p;
+}
+
+static void *take(struct arena *arena, size_t size)
+{
+    return take_aligned(arena, size, ALIGN_BYTES);
 }
 
 void *arena__alloc(struct arena *arena, size_t size)
 {
     void *p = take(arena, size);
 
+    return p ? memset(p, 0, size) : NULL;
+}
+
+void *arena__alloc_aligned(struct arena *arena, size_t size, size_t align)
+{
+    void *p;
+
+    assert(align >= ALIGN_BYTES && (align & (align - 1)) == 0);
+    p = take_aligned(arena, size, align);
     return p ? memset(p, 0, size) : NULL;
 }
 

@@ -15,6 +15,8 @@ struct arena {
 
 /* `size` bytes aligned for any type, zeroed; NULL when memory is out. Size 0 gives a unique address. */
 void *arena__alloc(struct arena *arena, size_t size);
+/* Likewise, at a multiple of `align`: a power of two, that of any type or larger. */
+void *arena__alloc_aligned(struct arena *arena, size_t size, size_t align);
 /* n * size bytes, zeroed; NULL when memory is out or the product overflows. */
 void *arena__array(struct arena *arena, size_t n, size_t size);
 void *arena__copy(struct arena *arena, const void *data, size_t size);

@@ -40,17 +40,16 @@ static struct insn *twin(struct isa *isa, const struct insn *insn)
 static const struct recipe *double_ports(struct lane *lane, const struct recipe *from)
 {
     unsigned n = lane->machine.doubled_ports;
-    struct recipe *recipe = arena__copy(&lane->edited, from, sizeof *from);
-    struct uop *uops = arena__copy(&lane->edited, from->uops, from->n_uops * sizeof *uops);
+    struct recipe *recipe = arena__copy(&lane->edited, from, recipe__bytes(from->n_uops));
+    struct uop *uops = recipe ? recipe->uops : NULL;
 
-    if (!recipe || !uops)
+    if (!recipe)
         return NULL;
     for (unsigned k = 0; k < from->n_uops; k++) {
         unsigned real = uops[k].ports & ((1u << n) - 1);
         if (!uops[k].div_cyc) /* EX-14: the divider stays behind its port */
             uops[k].ports = (uint16_t)(real | real << n);
     }
-    recipe->uops = uops;
     return recipe;
 }
 

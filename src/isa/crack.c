@@ -631,9 +631,9 @@ const struct recipe *crack__group(struct isa *isa, const struct uop *uops, unsig
 {
     uint16_t fused[CRACK_MAX_UOPS], lam[CRACK_MAX_UOPS];
     bool joins[CRACK_MAX_UOPS];
-    struct recipe *recipe = isa__alloc(isa, sizeof *recipe);
-    struct uop *copy = isa__alloc(isa, n_uops * sizeof *copy);
-    struct lam *lams = isa__alloc(isa, n_lams * sizeof *lams);
+    struct recipe *recipe = isa__alloc(isa, recipe__bytes(n_uops) + n_lams * sizeof *recipe->lams);
+    struct uop *copy = recipe->uops;
+    struct lam *lams = (struct lam *)(copy + n_uops);
     unsigned at = 0, f = 0;
 
     assert(n_uops && n_uops <= CRACK_MAX_UOPS && n_fused && n_fused <= n_uops && n_lams && n_lams <= n_fused);
@@ -653,7 +653,6 @@ const struct recipe *crack__group(struct isa *isa, const struct uop *uops, unsig
             n += fused[f++];
         lams[i] = (struct lam){(uint8_t)lam[i], (uint8_t)n};
     }
-    recipe->uops = copy;
     recipe->lams = lams;
     recipe->n_uops = (uint16_t)n_uops;
     recipe->n_fused = (uint16_t)n_fused;
@@ -682,10 +681,10 @@ static void mark_plain(struct recipe *recipe, const struct insn *insn)
         if (!uop->ports)
             continue;
         n->uops++;
-        n->loads = (uint8_t)(n->loads + (uop->kind == UOP_LOAD));
-        n->stores = (uint8_t)(n->stores + (uop->kind == UOP_STA));
-        n->ints = (uint8_t)(n->ints + (uop->results & 1));
-        n->vecs = (uint8_t)(n->vecs + (uop->results >> 1));
+        n->loads = 7 & (unsigned)(n->loads + (uop->kind == UOP_LOAD));
+        n->stores = 7 & (unsigned)(n->stores + (uop->kind == UOP_STA));
+        n->ints = 7 & (unsigned)(n->ints + (uop->results & 1));
+        n->vecs = 7 & (unsigned)(n->vecs + (uop->results >> 1));
     }
     recipe->plain = true;
 }
@@ -705,13 +704,14 @@ const struct recipe *crack__recipe(struct isa *isa, const struct decoded *d, con
     n_lams = facts.f.decoder + facts.f.ms;
     if (n_lams > facts.f.fused)
         n_lams = facts.f.fused;
+    assert(variant || insn->mite_lams <= n_lams);
     recipe = (struct recipe *)crack__group(isa, b.uop, b.n, facts.f.fused, n_lams);
     recipe->tp_cyc = facts.f.tp_cyc;
     recipe->eliminated = facts.elim;
     recipe->zero_idiom = recipe->zero && facts.row && facts.row->zero_idiom;
     mark_plain(recipe, insn);
     if (recipe->zero && !facts.elim && facts.row) { /* RN-4, RN-6: results are ready at rename */
-        struct uop *first = (struct uop *)recipe->uops;
+        struct uop *first = recipe->uops;
         for (unsigned i = 0; i < w.n_out; i++)
             uop__add_dst(first, w.out[i].name, 0);
     }
@@ -1070,7 +1070,7 @@ void crack__insn(struct isa *isa, const struct decoded *d, struct insn *insn)
         insn->cond = d->opcode & 15;
     for (unsigned i = 0; i < d->n_operands; i++)
         if (d->operand[i].type == OPERAND_IMM && d->operand[i].relative)
-            insn->branch_disp = d->operand[i].value;
+            insn->branch_disp = (int32_t)d->operand[i].value;
     insn->flags = kind_flags(d, &facts);
     if (!facts.known)
         insn->flags |= INSN_UNKNOWN;

@@ -10,9 +10,11 @@
 #include "fathom/status.h"
 #include "isa/isa.h"
 
+enum { CACHE_LINE_BYTES = 64 };
+
 void *isa__alloc(struct isa *isa, size_t size)
 {
-    void *p = arena__alloc(&isa->arena, size);
+    void *p = arena__alloc_aligned(&isa->arena, size, CACHE_LINE_BYTES);
 
     if (!p) { /* a few MiB in all: no way to go on, no caller that could */
         fprintf(stderr, "fathom: out of memory for decoded instructions\n");

@@ -11,10 +11,10 @@ enum { ELEMENT_CYC = 2 };                   /* LODS, SCAS, CMPS: RCX chain per e
 enum { CHUNK_HEAD = 0 };
 
 struct rep_insn {
+    struct insn insn;
     struct rep_insn *next;
     const struct insn *rep;
     unsigned chunk_bytes;
-    struct insn insn;
 };
 
 static struct uop uop__new(enum uop_kind kind, unsigned ports)

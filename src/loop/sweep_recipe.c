@@ -75,19 +75,17 @@ static bool edit_uop(struct uop *uop, const struct recipe_edit *edit)
 static const struct recipe *edit_recipe(struct arena *arena, const struct recipe *recipe,
                                         const struct recipe_edit *edit)
 {
-    struct recipe *copy = arena__copy(arena, recipe, sizeof *recipe);
-    struct uop *uops = arena__copy(arena, recipe->uops, recipe->n_uops * sizeof *uops);
+    struct recipe *copy = arena__copy(arena, recipe, recipe__bytes(recipe->n_uops));
     bool changed = false;
 
-    if (!copy || !uops)
+    if (!copy)
         return NULL;
-    for (unsigned k = 0; k < recipe->n_uops; k++)
-        changed |= edit_uop(&uops[k], edit);
+    for (unsigned k = 0; k < copy->n_uops; k++)
+        changed |= edit_uop(&copy->uops[k], edit);
     if (edit->kind == EDIT_DIVIDER && copy->tp_cyc) {
         copy->tp_cyc = 0;
         changed = true;
     }
-    copy->uops = uops;
     return changed ? copy : recipe;
 }
 

@@ -55,7 +55,7 @@ void decode__step(struct pipe *p)
         }
         p->iq_head++;
         n++;
-        unsigned lams = pipe__decoder_lams(p, f->insn);
+        unsigned lams = f->insn->mite_lams;
         idq__deliver(p, i, 0, lams, false);
         dsb__build(p, f, f->flags & F_PAIR ? pipe__fetched(p, i + 1) : NULL);
         p->delivered += f->flags & F_PAIR ? 2 : 1;

@@ -207,7 +207,7 @@ static bool deliver_line(struct pipe *p, unsigned *got, unsigned limit, struct l
         if ((p->predictor || !p->endless) && f->flags & F_TAKEN && taken_before) /* FE-20: one a cycle */
             return false;
         first = false;
-        unsigned n = pipe__decoder_lams(p, f->insn);
+        unsigned n = f->insn->mite_lams;
         while (p->dsb_lam < n) {
             unsigned slots = f->insn->flags & INSN_EXTRA_SLOT && p->dsb_lam == n - 1 ? 2 : 1;
             if (*got + slots > limit)

@@ -473,16 +473,11 @@ static inline struct store_entry *pipe__store(struct pipe *p, uint64_t i)
 {
     return &p->store[i & (STORE_RING - 1)];
 }
-/* Laminated uops of an instruction, and those that come from decoders or DSB (MS-1) */
+/* Laminated uops of an instruction; those that come from decoders or DSB are its mite_lams (MS-1) */
 static inline unsigned pipe__lams(struct pipe *p, struct insn *insn)
 {
     const struct recipe *r = insn->recipe[RECIPE_BASE];
     return (r ? r : isa__recipe(p->isa, insn, RECIPE_BASE))->n_lams;
-}
-static inline unsigned pipe__decoder_lams(struct pipe *p, struct insn *insn)
-{
-    unsigned n = pipe__lams(p, insn);
-    return insn->mite_lams < n ? insn->mite_lams : n;
 }
 /* DSB window, DSB-1 */
 static inline uint64_t pipe__window(uint64_t addr)

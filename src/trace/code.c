@@ -4,11 +4,12 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/vector.h"
 
-enum { SITES_PER_BLOCK = 1024, FIRST_SLOTS = 4096 };
+enum { SITES_PER_BLOCK = 1024, FIRST_SLOTS = 4096, CACHE_LINE_BYTES = 64 };
 
 /*
  * Sites live in blocks that never move. `slot` is an open-addressing table of the newest site of each
@@ -88,12 +89,13 @@ static int grow_slots(struct code *code)
 static struct site *new_site(struct code *code)
 {
     if (code->n_sites % SITES_PER_BLOCK == 0) {
-        struct site *block = calloc(SITES_PER_BLOCK, sizeof *block);
+        struct site *block = aligned_alloc(CACHE_LINE_BYTES, SITES_PER_BLOCK * sizeof *block);
 
         if (!block || !vector__push(&code->block, block)) {
             free(block);
             return NULL;
         }
+        memset(block, 0, SITES_PER_BLOCK * sizeof *block);
     }
     return site_by_id(code, code->n_sites);
 }
