@@ -59,6 +59,7 @@ struct pipe_config {
     bool ideal_frontend;       /* loops: the uop queue is always full */
     bool stage_waits;          /* programs: reports tell execute_wait and retire_wait, for stage_stacks */
     bool every_cycle;          /* simulate idle cycles one by one: the same reports, slower (tests) */
+    bool accounts_apart;       /* pipe__run calls listeners on a thread of their own; for long runs */
     bool ufs;                  /* loops: the published UFS rules instead (PIPELINE.md 4.1, 8.7, 9.3) */
     bool endless;              /* loops: DSB and LSD warm (DSB-9, TP-7), no load/store-buffer limits */
 };

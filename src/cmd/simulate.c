@@ -163,6 +163,7 @@ static int set_up_core(struct simulation *s, struct status *st)
                      &s->set.stack.listener},
         .n_listeners = 4,
         .stage_waits = s->opt->stages,
+        .accounts_apart = lane_plan__is_empty(&s->opt->beside) && !s->opt->sample.period,
     };
     if (s->opt->stages)
         pc.listener[pc.n_listeners++] = &s->stages.listener;

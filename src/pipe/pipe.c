@@ -72,6 +72,7 @@ static void init(struct pipe *p)
     p->prf_vec_free = (int32_t)p->core->prf_vec - 26;
     p->lsd_candidate_ok = true;
     p->batch = REPORT_BATCH;
+    p->report = p->own_report;
     /* about as long as a store is in flight: loads that then ask the L1D are as many as in full simulation */
     p->warm_forward_steps = p->core->rob_entries / 3;
     p->level_cyc[MEM_L1] = p->core->l1d.lat_cyc;
@@ -109,6 +110,7 @@ static void configure(struct pipe *p, const struct pipe_config *config)
     p->ideal_frontend = config->ideal_frontend || config->ufs;
     p->every_cycle = config->every_cycle;
     p->stage_waits = config->stage_waits && !config->endless;
+    p->accounts_apart = config->accounts_apart;
 }
 
 struct pipe *pipe__new(const struct pipe_config *config, struct status *st)
@@ -284,11 +286,30 @@ static int run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *
     return 0;
 }
 
+static void begin_relay(struct pipe *p)
+{
+    report__send(p);
+    p->relay = relay__new(p->listener, p->n_listeners);
+    if (p->relay)
+        p->report = relay__buffer(p->relay);
+}
+
+static void end_relay(struct pipe *p)
+{
+    if (p->relay)
+        relay__finish(p->relay);
+    p->relay = NULL;
+    p->report = p->own_report;
+}
+
 int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *arg)
 {
+    if (p->accounts_apart)
+        begin_relay(p);
     int result = run(p, max_cycles, stop, arg);
 
     report__send(p);
+    end_relay(p);
     return result;
 }
 

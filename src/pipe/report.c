@@ -466,7 +466,12 @@ void report__send(struct pipe *p)
 {
     if (!p->n_reports)
         return;
-    for (unsigned i = 0; i < p->n_listeners; i++)
-        p->listener[i]->consume(p->listener[i], p->report, p->n_reports);
+    if (p->relay) {
+        relay__give(p->relay, p->n_reports);
+        p->report = relay__buffer(p->relay);
+    } else {
+        for (unsigned i = 0; i < p->n_listeners; i++)
+            p->listener[i]->consume(p->listener[i], p->report, p->n_reports);
+    }
     p->n_reports = 0;
 }

@@ -288,7 +288,7 @@ struct pipe {
     struct listener *listener[PIPE_MAX_LISTENERS];
     unsigned n_listeners;
     struct uop_listener *uops;
-    bool endless, unrolled, ufs, ideal_frontend, every_cycle, stage_waits;
+    bool endless, unrolled, ufs, ideal_frontend, every_cycle, stage_waits, accounts_apart;
     uint32_t width, retire_width, n_ports;
 
     int64_t now;
@@ -432,6 +432,8 @@ struct pipe {
 
     /* report.c */
     struct cycle_report cur;
+    struct cycle_report *report; /* room for REPORT_BATCH: own_report or the relay's */
+    struct relay *relay;         /* pipe__run, if accounts have a thread of their own; else NULL */
     unsigned n_reports, batch;
     const struct duop *blocker; /* load whose result the oldest waiting uop needs, NULL: none */
     bool gate_closed;
@@ -447,7 +449,7 @@ struct pipe {
     struct duop_delay delay[UOP_RING]; /* by slot */
     struct store_entry store[STORE_RING];
     struct rob_entry rob[ROB_RING];
-    struct cycle_report report[REPORT_BATCH];
+    struct cycle_report own_report[REPORT_BATCH];
     uint64_t iq[IQ_RING];    /* fetched indices */
     uint16_t held[UOP_RING]; /* ready but kept back by EX-15 or EX-16, oldest first */
 };
@@ -588,6 +590,12 @@ void teacher__start(struct teacher *t, uint64_t step, uint64_t addr);
 void teacher__give(struct teacher *t, uint64_t step); /* up to there, without waiting */
 void teacher__wait(struct teacher *t, uint64_t step);
 uint64_t teacher__done(const struct teacher *t);
+
+/* relay.c: listeners on a thread of their own. NULL: there is none, no CPU for it or no memory. */
+struct relay *relay__new(struct listener *const *listener, unsigned n_listeners);
+struct cycle_report *relay__buffer(struct relay *r); /* of the next batch; waits until it may be written */
+void relay__give(struct relay *r, unsigned n_reports);
+void relay__finish(struct relay *r); /* everything given has been consumed; frees it */
 
 /* warm.c: what pipe__warm began is complete, and the buffer begins after it */
 void warm__end(struct pipe *p);

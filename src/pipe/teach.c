@@ -8,10 +8,10 @@
  */
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "pipe/state.h"
 
 enum { TEACH_AT_ONCE = 512, TEACH_SPIN = 64 };
@@ -91,23 +91,15 @@ static void *teacher__run(void *arg)
 struct teacher *teacher__new(struct predictor *predictor, const struct step_buffer *buffer)
 {
     struct teacher *t = calloc(1, sizeof *t);
-    sigset_t all, before;
-    cpu_set_t cpus;
 
-    if (!t || (sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_COUNT(&cpus) < 2)) {
-        free(t);
+    if (!t)
         return NULL;
-    }
     t->predictor = predictor;
     t->buffer = buffer;
     pthread_mutex_init(&t->mutex, NULL);
     pthread_cond_init(&t->more, NULL);
     pthread_cond_init(&t->less, NULL);
-    sigfillset(&all); /* signals are for the first thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&t->thread, NULL, teacher__run, t);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc == 0)
+    if (thread__start(&t->thread, teacher__run, t))
         return t;
     free(t);
     return NULL;
