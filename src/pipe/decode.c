@@ -29,7 +29,7 @@ static void start_ms(struct pipe *p, uint64_t fetched, unsigned lam)
     p->ms_stall = p->ms_tail = p->core->ms_stall_mite_cyc;
     p->ms_fetched = fetched;
     p->ms_lam = lam;
-    p->cur.flags |= REPORT_MS_SWITCH;
+    p->cur->flags |= REPORT_MS_SWITCH;
 }
 
 void decode__step(struct pipe *p)
@@ -67,7 +67,7 @@ void decode__step(struct pipe *p)
         if (insn->flags & INSN_POP5C && p->core->pop5c_ends_group) /* DE-6 */
             break;
     }
-    p->cur.decoded = (uint8_t)n;
+    p->cur->decoded = (uint8_t)n;
 }
 
 /* MS-1, MS-2 */

@@ -233,7 +233,7 @@ static bool deliver_line(struct pipe *p, unsigned *got, unsigned limit, struct l
             p->ms_tail = 0;
             p->ms_fetched = p->delivered - (f->flags & F_PAIR ? 2 : 1);
             p->ms_lam = n;
-            p->cur.flags |= REPORT_MS_SWITCH;
+            p->cur->flags |= REPORT_MS_SWITCH;
             return true;
         }
         if (end->taken) {

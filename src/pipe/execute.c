@@ -281,7 +281,7 @@ static void load(struct pipe *p, struct duop *u)
         int64_t t = forwarded_at(p, u, s);
         if (!contains(s, u->access)) {
             u->l1_cause = STALL_BE_L1_FORWARD;
-            p->cur.uop_events += 1ull << 8 * REPORT_FORWARD_BLOCKED;
+            p->cur->uop_events += 1ull << 8 * REPORT_FORWARD_BLOCKED;
         }
         if (t == CYCLE_NEVER) {
             u->ready = ready;
@@ -295,7 +295,7 @@ static void load(struct pipe *p, struct duop *u)
         ready = read_memory(p, u);
         if (u->flags & DUOP_ALIAS && p->store_head < p->store_tail && ready <= p->now + LOAD_LATENCY) {
             u->l1_cause = STALL_BE_L1_ALIAS;
-            p->cur.uop_events += 1ull << 8 * REPORT_ALIASED;
+            p->cur->uop_events += 1ull << 8 * REPORT_ALIASED;
             ready += p->core->alias_4k_cyc;
         }
     } else {
@@ -356,8 +356,8 @@ bool execute__retire_store(struct pipe *p, struct store_entry *s)
         owned = max_cycle(owned, (int64_t)r.ready);
         s->split = r.split;
         s->owned_at = (int64_t)r.ready - (r.split == 2 ? (int64_t)p->core->split_page_cyc : r.split);
-        p->cur.uop_events += (uint64_t)(r.split != 0) << 8 * REPORT_SPLIT_STORES;
-        p->cur.uop_events += (uint64_t)pipe__uop(p, s->uop)->counts << 8 * REPORT_WALKED_STORES;
+        p->cur->uop_events += (uint64_t)(r.split != 0) << 8 * REPORT_SPLIT_STORES;
+        p->cur->uop_events += (uint64_t)pipe__uop(p, s->uop)->counts << 8 * REPORT_WALKED_STORES;
         s->tlb_until = (int64_t)r.tlb_until;
         to_code = r.code;
         p->mem_change_at = p->now;

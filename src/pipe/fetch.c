@@ -279,7 +279,7 @@ void fetch__delivered(struct pipe *p, const struct fetched *f)
     p->resume_at = p->now + (int64_t)p->core->baclear_cyc;
     p->latency_cause = STALL_FE_UNKNOWN_BRANCH;
     p->latency_new = true;
-    p->cur.flags |= REPORT_BACLEAR;
+    p->cur->flags |= REPORT_BACLEAR;
 }
 
 /* DSB-9, TP-7: one iteration goes through the builder, so that every later one finds it cached. The

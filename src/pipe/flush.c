@@ -13,7 +13,7 @@ static void squash_uops(struct pipe *p, uint64_t first)
             continue;
         schedule__drop(p, u);
         if (u->state == DUOP_DISPATCHED && u->t->flags & UOP_FUSED_HEAD)
-            p->cur.squashed_executed++;
+            p->cur->squashed_executed++;
         u->flags |= DUOP_DEAD;
         p->fences_in_flight -= u->fence != 0;
         if (u->t->kind == UOP_LOAD) {
@@ -35,8 +35,8 @@ static void squash_rob(struct pipe *p, bool all)
             break;
         p->prf_int_free += e->n_int;
         p->prf_vec_free += e->n_vec;
-        p->cur.squashed++;
-        p->cur.squashed_executed = (uint16_t)(p->cur.squashed_executed + !e->n_uops);
+        p->cur->squashed++;
+        p->cur->squashed_executed = (uint16_t)(p->cur->squashed_executed + !e->n_uops);
         p->rob_tail--;
     }
 }
@@ -92,7 +92,7 @@ void flush__step(struct pipe *p)
     assert(p->on_wrong_path); /* I6 */
     const struct fetched *branch = pipe__fetched(p, p->saved_fetched - 1);
     p->recovery_site = branch->site;
-    p->recovery_kind = p->cur.flush_kind = mispredict_kind(branch->insn);
+    p->recovery_kind = p->cur->flush_kind = mispredict_kind(branch->insn);
     squash_uops(p, p->saved_uop_tail);
     squash_rob(p, false);
     squash_frontend(p, p->saved_fetched);
@@ -117,15 +117,15 @@ struct restart {
 static void machine_clear(struct pipe *p, const struct restart *at)
 {
     p->recovery_site = at->site;
-    p->recovery_kind = p->cur.flush_kind = at->kind;
-    if (STALL_IS_RECOVERY(p->cur.stall)) /* from a misprediction: one kind a cycle */
-        p->cur.stall = STALL_RECOVERY_CLEAR;
+    p->recovery_kind = p->cur->flush_kind = at->kind;
+    if (STALL_IS_RECOVERY(p->cur->stall)) /* from a misprediction: one kind a cycle */
+        p->cur->stall = STALL_RECOVERY_CLEAR;
     p->step_next = at->step;
     p->stack = at->stack;
     squash_uops(p, at->uop);
     squash_rob(p, true);
     squash_frontend(p, at->fetched);
-    p->cur.clears++;
+    p->cur->clears++;
     forget_registers(p);
     p->flush_at = CYCLE_NEVER;
     p->resteer = STALL_FE_RESTEER_CLEAR;

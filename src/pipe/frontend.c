@@ -12,7 +12,7 @@ static void latency(struct pipe *p, uint8_t stall)
 
 static void cause(struct pipe *p, uint8_t stall, int64_t next)
 {
-    if (p->cur.delivered && !p->latency_new)
+    if (p->cur->delivered && !p->latency_new)
         p->latency_cause = 0;
     p->latency_new = false;
     p->fe_cause = p->latency_cause ? p->latency_cause : stall;
@@ -25,19 +25,19 @@ static void mite_cause(struct pipe *p)
     bool iq_empty = predecode__iq_used(p) == 0;
 
     if (p->memory && p->fetch_ready_at > p->now) {
-        p->cur.flags |= p->fetch_tlb ? REPORT_ITLB : REPORT_ICACHE;
+        p->cur->flags |= p->fetch_tlb ? REPORT_ITLB : REPORT_ICACHE;
         latency(p, p->fetch_tlb ? STALL_FE_ITLB : STALL_FE_ICACHE);
         cause(p, p->latency_cause, iq_empty ? p->fetch_ready_at : next);
         return;
     }
-    if (p->cur.flags & REPORT_LCP) {
+    if (p->cur->flags & REPORT_LCP) {
         cause(p, STALL_FE_LCP, next);
         return;
     }
-    if (p->cur.delivered)
+    if (p->cur->delivered)
         p->dsb_switch = false;
     if (p->dsb_switch)
-        p->cur.state |= REPORT_STATE_DSB_SWITCH;
+        p->cur->state |= REPORT_STATE_DSB_SWITCH;
     cause(p, p->dsb_switch ? STALL_FE_DSB_SWITCH : STALL_FE_MITE, next);
 }
 
@@ -46,7 +46,7 @@ static bool nothing_to_fetch(struct pipe *p)
 {
     if (fetch__ensure(p, p->delivered))
         return false;
-    p->cur.source = FETCH_NONE;
+    p->cur->source = FETCH_NONE;
     if (p->source_ended && !p->on_wrong_path)
         cause(p, STALL_FE_DRAIN, CYCLE_NEVER);
     else
@@ -57,9 +57,9 @@ static bool nothing_to_fetch(struct pipe *p)
 static void ms(struct pipe *p)
 {
     bool stalled = p->ms_stall > 0;
-    p->cur.source = FETCH_MS;
+    p->cur->source = FETCH_MS;
     decode__ms_step(p);
-    cause(p, stalled || !p->cur.delivered ? STALL_FE_MS_SWITCH : STALL_FE_MS, p->now + 1);
+    cause(p, stalled || !p->cur->delivered ? STALL_FE_MS_SWITCH : STALL_FE_MS, p->now + 1);
 }
 
 void frontend__step(struct pipe *p)
@@ -72,9 +72,9 @@ void frontend__step(struct pipe *p)
     }
     if (!p->ms_busy && p->lsd_active && fetch__ensure(p, p->delivered) &&
         pipe__fetched(p, p->delivered)->source == FETCH_LSD) {
-        p->cur.source = FETCH_LSD;
+        p->cur->source = FETCH_LSD;
         lsd__step(p);
-        cause(p, STALL_FE_LSD, p->cur.delivered ? p->now + 1 : CYCLE_NEVER);
+        cause(p, STALL_FE_LSD, p->cur->delivered ? p->now + 1 : CYCLE_NEVER);
         return;
     }
     if (idq__used(p) + p->core->dsb_width > p->core->idq_entries) { /* CY-4 */
@@ -96,11 +96,11 @@ void frontend__step(struct pipe *p)
         return;
     }
     if (pipe__fetched(p, p->delivered)->source == FETCH_DSB) {
-        p->cur.source = FETCH_DSB;
+        p->cur->source = FETCH_DSB;
         dsb__step(p);
         cause(p, STALL_FE_DSB, p->now + 1);
     } else {
-        p->cur.source = FETCH_MITE;
+        p->cur->source = FETCH_MITE;
         predecode__step(p);
         decode__step(p);
         mite_cause(p);

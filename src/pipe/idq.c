@@ -70,7 +70,7 @@ void idq__deliver(struct pipe *p, uint64_t fetched, unsigned first_lam, unsigned
         first_delivery(p, f, fetched);
     for (unsigned k = first_lam; k < end_lam; k++)
         push(p, (struct idq_entry){.fetched = fetched, .lam = (uint8_t)k, .from_ms = from_ms});
-    p->cur.delivered = (uint8_t)(p->cur.delivered + (end_lam - first_lam));
+    p->cur->delivered = (uint8_t)(p->cur->delivered + (end_lam - first_lam));
     if (from_ms)
-        p->cur.delivered_ms = (uint8_t)(p->cur.delivered_ms + (end_lam - first_lam));
+        p->cur->delivered_ms = (uint8_t)(p->cur->delivered_ms + (end_lam - first_lam));
 }

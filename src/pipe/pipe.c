@@ -72,7 +72,7 @@ static void init(struct pipe *p)
     p->prf_vec_free = (int32_t)p->core->prf_vec - 26;
     p->lsd_candidate_ok = true;
     p->batch = REPORT_BATCH;
-    p->report = p->own_report;
+    p->report = p->cur = p->own_report;
     /* about as long as a store is in flight: loads that then ask the L1D are as many as in full simulation */
     p->warm_forward_steps = p->core->rob_entries / 3;
     p->level_cyc[MEM_L1] = p->core->l1d.lat_cyc;
@@ -88,7 +88,6 @@ static void init(struct pipe *p)
         p->now = -1;
         lsd__step(p);
         p->now = 0;
-        memset(&p->cur, 0, sizeof p->cur);
     }
 }
 
@@ -168,9 +167,10 @@ void pipe__free(struct pipe *p)
 
 static void begin_cycle(struct pipe *p)
 {
-    memset(&p->cur, 0, sizeof p->cur);
-    p->cur.cycles = 1;
-    p->cur.stall_site = p->cur.wait_site = REPORT_NO_SITE;
+    p->cur = &p->report[p->n_reports];
+    memset(p->cur, 0, sizeof *p->cur);
+    p->cur->cycles = 1;
+    p->cur->stall_site = p->cur->wait_site = REPORT_NO_SITE;
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -226,7 +226,7 @@ static int64_t next_event(struct pipe *p)
 
 static bool idle(const struct pipe *p)
 {
-    const struct cycle_report *c = &p->cur;
+    const struct cycle_report *c = p->cur;
     return !c->issued && !c->retired && !c->executed && !c->delivered && !c->squashed && !c->memory_events &&
            !c->lfb_waits && !p->n_held && !p->ready_ports && p->fe_next > p->now + 1;
 }
@@ -248,7 +248,7 @@ static void cycle(struct pipe *p)
     flush__step(p);
     rename__step(p);
     retire__step(p);
-    if (p->cur.retired || p->rob_head == p->rob_tail)
+    if (p->cur->retired || p->rob_head == p->rob_tail)
         p->progress_at = p->now;
     schedule__step(p);
     frontend__step(p);
@@ -269,7 +269,7 @@ static int run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *
             p->idle_until = next;
             next = earlier(next, end);
             rename__idle_cycles(p, next - p->now - 1);
-            p->report[p->n_reports - 1].cycles = (uint32_t)(next - p->now);
+            p->cur->cycles = (uint32_t)(next - p->now);
             now_idle = false;
         }
         p->was_idle = now_idle;
@@ -296,10 +296,12 @@ static void begin_relay(struct pipe *p)
 
 static void end_relay(struct pipe *p)
 {
-    if (p->relay)
-        relay__finish(p->relay);
+    if (!p->relay)
+        return;
+    p->own_report[0] = *p->cur;
+    relay__finish(p->relay);
     p->relay = NULL;
-    p->report = p->own_report;
+    p->report = p->cur = p->own_report;
 }
 
 int pipe__run(struct pipe *p, uint64_t max_cycles, bool (*stop)(void *), void *arg)
@@ -321,9 +323,10 @@ static void stay_idle(struct pipe *p, int64_t end)
     if (until <= p->now)
         return;
     rename__idle_cycles(p, until - p->now);
-    p->cur.cycles = (uint32_t)(until - p->now);
-    p->cur.mem_outstanding = p->mem_outstanding;
-    p->report[p->n_reports++] = p->cur;
+    p->report[p->n_reports] = *p->cur;
+    p->cur = &p->report[p->n_reports++];
+    p->cur->cycles = (uint32_t)(until - p->now);
+    p->cur->mem_outstanding = p->mem_outstanding;
     if (p->n_reports == REPORT_BATCH)
         report__send(p);
     p->now = until;

@@ -103,7 +103,7 @@ void predecode__step(struct pipe *p)
 
     if (p->pre_stall > 0) { /* FE-14 */
         if (--p->pre_stall > 0) {
-            p->cur.flags |= REPORT_LCP;
+            p->cur->flags |= REPORT_LCP;
             return;
         }
     } else {
@@ -112,7 +112,7 @@ void predecode__step(struct pipe *p)
         if (!p->pre_active && !next_block(p))
             return;
         if (p->pre_stall > 0) {
-            p->cur.flags |= REPORT_LCP;
+            p->cur->flags |= REPORT_LCP;
             return;
         }
     }

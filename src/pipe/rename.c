@@ -398,7 +398,7 @@ static unsigned issue_lam(struct pipe *p, const struct idq_entry *q, unsigned sl
                 .site = f->site,
                 .flags = (uint8_t)((q->from_ms ? ROB_MS : 0) | (f->flags & F_WRONG ? ROB_WRONG : 0))};
             fused++;
-            p->cur.executed_fused = (uint8_t)(p->cur.executed_fused + (!t->ports || r->eliminated));
+            p->cur->executed_fused = (uint8_t)(p->cur->executed_fused + (!t->ports || r->eliminated));
         }
         if (!t->ports || r->eliminated)
             continue;
@@ -468,7 +468,7 @@ static void issue_empty(struct pipe *p, const struct idq_entry *q, const struct 
     const unsigned flags = rob_flags(q, f);
     written_registers(p, f->insn, f->recipe);
     end_insn(plain_rob_entry(p, q, f, 0, p->uop_tail, flags), f, flags);
-    p->cur.executed_fused++;
+    p->cur->executed_fused++;
 }
 
 static void issue_single(struct pipe *p, const struct idq_entry *q, const struct fetched *f, unsigned slot)
@@ -653,6 +653,6 @@ void rename__step(struct pipe *p)
     }
     if (slots)
         p->resteer = 0;
-    p->cur.issued = (uint8_t)slots;
+    p->cur->issued = (uint8_t)slots;
     report__stall(p, slots, why);
 }

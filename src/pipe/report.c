@@ -200,7 +200,7 @@ static uint8_t store_reason(const struct pipe *p, const struct store_entry *s)
  * full store buffer is the stores' doing when most of them have retired. */
 static void backend_stall(struct pipe *p)
 {
-    struct cycle_report *c = &p->cur;
+    struct cycle_report *c = p->cur;
     const struct rob_entry *e;
     struct duop *u = oldest_incomplete(p, &e);
     uint64_t senior = p->store_retired - p->store_head;
@@ -269,18 +269,18 @@ static uint32_t next_site(struct pipe *p)
 static void backend(struct pipe *p, uint8_t resource)
 {
     bool empty = p->rob_head == p->rob_tail;
-    p->cur.resource = resource;
+    p->cur->resource = resource;
     bool serial = resource == RES_SERIAL || (empty && resource != RES_STORE_BUFFER);
-    p->cur.stall = serial ? STALL_BE_SERIAL : STALL_BE_DEPENDENCY;
+    p->cur->stall = serial ? STALL_BE_SERIAL : STALL_BE_DEPENDENCY;
     p->judge_stall = !serial;
     if (resource == RES_STORE_BUFFER)
-        p->cur.flags |= REPORT_SB_FULL;
-    p->cur.stall_site = empty ? next_site(p) : pipe__rob(p, p->rob_head)->site;
+        p->cur->flags |= REPORT_SB_FULL;
+    p->cur->stall_site = empty ? next_site(p) : pipe__rob(p, p->rob_head)->site;
 }
 
 void report__stall(struct pipe *p, unsigned issued, uint8_t resource)
 {
-    struct cycle_report *c = &p->cur;
+    struct cycle_report *c = p->cur;
     if (p->now < p->blocked_until) {
         c->stall = FLUSH_IS_CLEAR(p->recovery_kind) ? STALL_RECOVERY_CLEAR : STALL_RECOVERY_MISPREDICT;
         c->flush_kind = p->recovery_kind;
@@ -342,7 +342,7 @@ static uint8_t producer_wait(struct pipe *p, const struct duop *u, const struct 
     if (!producer) /* retired long ago */
         return WAIT_DEPENDENCY;
     if (producer == head)
-        return p->cur.retire_wait;
+        return p->cur->retire_wait;
     if (producer->t->kind != UOP_LOAD)
         return producer->t->div_cyc ? WAIT_DIVIDE : WAIT_DEPENDENCY;
     p->blocker = producer;
@@ -368,7 +368,7 @@ static uint8_t execute_wait(struct pipe *p, const struct duop *head)
 /* The oldest uop: what retirement waits for. */
 static const struct duop *head_wait(struct pipe *p)
 {
-    struct cycle_report *c = &p->cur;
+    struct cycle_report *c = p->cur;
     const struct rob_entry *e;
     struct duop *u = oldest_incomplete(p, &e);
     uint8_t wait = u ? uop_reason(p, u).wait : WAIT_DEPENDENCY;
@@ -384,7 +384,7 @@ static const struct duop *head_wait(struct pipe *p)
 /* Returns the oldest uop if it had to be looked at, else NULL. */
 static const struct duop *wait_reason(struct pipe *p)
 {
-    struct cycle_report *c = &p->cur;
+    struct cycle_report *c = p->cur;
     c->wait = WAIT_BASE;
     if (c->retired && (!p->stage_waits || c->retired >= p->retire_width))
         return NULL;
@@ -421,13 +421,13 @@ void report__memory(struct pipe *p)
     p->mem_reads = report__count(a.reads);
     p->mem_state = a.state;
     p->mem_change_at = a.next_change > (uint64_t)CYCLE_NEVER ? CYCLE_NEVER : (int64_t)a.next_change;
-    p->cur.memory_events += a.events;
-    p->cur.lfb_waits = report__count((unsigned)p->cur.lfb_waits + a.lfb_waits);
+    p->cur->memory_events += a.events;
+    p->cur->lfb_waits = report__count((unsigned)p->cur->lfb_waits + a.lfb_waits);
 }
 
 void report__finish(struct pipe *p)
 {
-    struct cycle_report *c = &p->cur;
+    struct cycle_report *c = p->cur;
     if (p->judge_stall)
         backend_stall(p);
     p->judge_stall = false;
@@ -459,7 +459,7 @@ void report__finish(struct pipe *p)
     c->mem_outstanding = p->mem_outstanding;
     c->offcore_reads = p->mem_reads;
     c->state |= p->mem_state;
-    p->report[p->n_reports++] = *c;
+    p->n_reports++;
 }
 
 void report__send(struct pipe *p)

@@ -14,7 +14,7 @@ static bool complete(struct pipe *p, const struct rob_entry *e)
 
 static void count_uops(struct pipe *p, const struct rob_entry *e)
 {
-    struct cycle_report *c = &p->cur;
+    struct cycle_report *c = p->cur;
     for (unsigned k = 0; k < e->n_uops; k++) {
         const struct duop *u = pipe__uop(p, e->first_uop + k);
         if (u->t->kind == UOP_LOAD) {
@@ -31,7 +31,7 @@ static void count_uops(struct pipe *p, const struct rob_entry *e)
 /* Returns whether it wrote to code that was fetched. */
 static bool retire_entry(struct pipe *p, struct rob_entry *e)
 {
-    struct cycle_report *c = &p->cur;
+    struct cycle_report *c = p->cur;
     bool to_code = false;
     assert(!(e->flags & ROB_WRONG));
     c->retired_site[c->retired] = e->site;
@@ -73,7 +73,7 @@ static bool violates(struct pipe *p, const struct rob_entry *e)
 
 void retire__step(struct pipe *p)
 {
-    while (p->rob_head < p->rob_tail && p->cur.retired < p->retire_width) {
+    while (p->rob_head < p->rob_tail && p->cur->retired < p->retire_width) {
         struct rob_entry *e = pipe__rob(p, p->rob_head);
         if (!complete(p, e))
             return;

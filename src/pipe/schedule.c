@@ -299,9 +299,9 @@ static void dispatch_from(struct pipe *p, unsigned queue, unsigned port, int slo
         p->usage[port]--;
     else
         p->left_ports |= 1u << port;
-    p->cur.ports = (uint16_t)(p->cur.ports | 1u << port);
-    p->cur.executed++;
-    p->cur.executed_fused = (uint8_t)(p->cur.executed_fused + !!(u->t->flags & UOP_FUSED_HEAD));
+    p->cur->ports = (uint16_t)(p->cur->ports | 1u << port);
+    p->cur->executed++;
+    p->cur->executed_fused = (uint8_t)(p->cur->executed_fused + !!(u->t->flags & UOP_FUSED_HEAD));
     u->state = DUOP_DISPATCHED;
     pipe__delay(p, u)->queued_at = (uint32_t)u->issued_at;
     u->port_wait = (uint16_t)(p->now - u->issued_at < UINT16_MAX ? p->now - u->issued_at : UINT16_MAX);
@@ -324,7 +324,7 @@ static bool dispatch_divider(struct pipe *p)
     if (other >= 0 && p->uop[other].seq < p->uop[d].seq)
         return false;
     p->divider_free_at = p->now + p->uop[d].t->div_cyc;
-    p->cur.uop_events += 1ull << 8 * REPORT_DIVISIONS;
+    p->cur->uop_events += 1ull << 8 * REPORT_DIVISIONS;
     dispatch_from(p, DIVIDER, p->uop[d].port, d);
     return true;
 }

@@ -431,7 +431,7 @@ struct pipe {
     uint64_t instructions;
 
     /* report.c */
-    struct cycle_report cur;
+    struct cycle_report *cur;    /* of this cycle, in `report`; of the last one between cycles */
     struct cycle_report *report; /* room for REPORT_BATCH: own_report or the relay's */
     struct relay *relay;         /* pipe__run, if accounts have a thread of their own; else NULL */
     unsigned n_reports, batch;

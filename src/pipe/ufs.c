@@ -6,7 +6,7 @@
 /* UFS-FE-1: all uops come from the uop cache; decoders, microcode and alignment play no part. */
 void ufs__frontend(struct pipe *p)
 {
-    p->cur.source = FETCH_DSB;
+    p->cur->source = FETCH_DSB;
     while (idq__used(p) + 8 <= p->core->idq_entries && fetch__ensure(p, p->delivered)) {
         const struct fetched *f = pipe__fetched(p, p->delivered);
         unsigned n = pipe__lams(p, f->insn), room = IDQ_RING - 8 - idq__used(p);
@@ -18,7 +18,7 @@ void ufs__frontend(struct pipe *p)
         p->delivered += f->flags & F_PAIR ? 2 : 1;
     }
     p->fe_cause = STALL_FE_LSD;
-    p->fe_next = p->cur.delivered ? p->now + 1 : CYCLE_NEVER;
+    p->fe_next = p->cur->delivered ? p->now + 1 : CYCLE_NEVER;
 }
 
 static unsigned count_registers(const struct recipe *r, bool outputs)
