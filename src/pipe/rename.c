@@ -6,6 +6,7 @@
 #include "pipe/state.h"
 
 enum { MERGE_PORTS = 1 << 1 | 1 << 5 };
+enum { LONG_AGO = -1000 }; /* cycle */
 
 void rename__init(struct pipe *p)
 {
@@ -22,6 +23,8 @@ void rename__init(struct pipe *p)
         one.src[0] = one.dst[0] = r;
         p->merge_uop[r] = one;
     }
+    p->retired.flags = DUOP_KNOWN;
+    p->retired.base = LONG_AGO - UINT16_MAX;
     p->ren.elim[0].slots = p->core->elim_slots_gpr;
     p->ren.elim[1].slots = p->core->elim_slots_vec;
     p->flush_at = CYCLE_NEVER;
@@ -130,29 +133,29 @@ static void add_edge(struct duop *u, unsigned operand, struct duop *producer, ui
     u->pending++;
 }
 
+/* Which operand comes last, and whether a producer has retired, cannot be predicted: no branches for that. */
 static void read_sources(struct pipe *p, struct duop *u, const struct uop *t)
 {
     const uint64_t head = p->uop_head;
-    int64_t ready = -1000;
+    int64_t ready = LONG_AGO;
+    uint64_t last = 0; /* seq + 1 */
 
     u->pending = 0;
     for (unsigned k = 0; k < t->n_src; k++) {
         const struct value v = p->ren.map[t->src[k]];
-        if (v.uop < head)
-            continue;
-        struct duop *producer = pipe__uop(p, v.uop);
-        if (producer->flags & DUOP_KNOWN) {
-            int64_t at = producer->base + v.lat_cyc;
-            if (at > ready) {
-                ready = at;
-                pipe__delay(p, u)->last = (uint32_t)(producer->seq + 1);
-                if (p->trace)
-                    trace__of(p, u)->producer = producer->seq;
-            }
-        } else
+        struct duop *producer = v.uop < head ? &p->retired : pipe__uop(p, v.uop);
+        if (!(producer->flags & DUOP_KNOWN)) {
             add_edge(u, k, producer, v.lat_cyc);
+            continue;
+        }
+        int64_t at = producer->base + v.lat_cyc;
+        last = at > ready ? producer->seq + 1 : last;
+        ready = at > ready ? at : ready;
     }
     u->ready = ready;
+    *pipe__delay(p, u) = (struct duop_delay){.last = (uint32_t)last};
+    if (p->trace && last)
+        trace__of(p, u)->producer = last - 1;
 }
 
 static struct value value_of(const struct duop *u, uint16_t lat_cyc)
@@ -192,7 +195,6 @@ static struct duop *new_uop(struct pipe *p, const struct uop *t, unsigned index,
     u->flags = 0;
     u->fence = 0;
     u->counts = 0;
-    *pipe__delay(p, u) = (struct duop_delay){0};
     if (p->trace)
         *trace__of(p, u) = (struct duop_trace){.queued_at = -1, .dispatched_at = -1, .index = (uint8_t)index};
     read_sources(p, u, t);

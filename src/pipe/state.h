@@ -390,6 +390,7 @@ struct pipe {
     uint32_t recovery_site;
     uint8_t recovery_kind; /* enum flush_kind of the last flush */
     struct uop sync_uop, merge_uop[4];
+    struct duop retired; /* stands for whatever produced a value that has been ready long since */
 
     /* schedule.c */
     uint64_t uop_head, uop_tail;
