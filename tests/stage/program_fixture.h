@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fathom/account.h"
 #include "fathom/core.h"
@@ -29,7 +30,8 @@ struct program_counts {
     uint64_t with_flag[PROGRAM_FLAGS]; /* cycles with bit k of enum report_flag */
     uint64_t by_stall[STALL_COUNT];    /* cycles */
     bool hashing;
-    uint64_t hash; /* of all reports, runs of idle cycles taken apart */
+    uint64_t hash;         /* of all reports, runs of idle cycles taken apart */
+    unsigned slow_batches; /* the next ones take a long time */
 };
 
 struct program_step {
@@ -51,7 +53,9 @@ struct program_fixture {
     struct truth truth;
     struct stage_stacks stages;
     struct program_counts counts;
-    bool single_cycles; /* never skips idle cycles */
+    bool single_cycles;    /* never skips idle cycles */
+    bool accounts_apart;   /* as in struct pipe_config */
+    uint64_t piece_cycles; /* 0: all at once */
 };
 
 static inline void program_fixture__must(bool ok, const struct status *st)
@@ -103,6 +107,9 @@ static inline void program_fixture__count(struct listener *self, const struct cy
                                           unsigned n)
 {
     struct program_counts *c = (struct program_counts *)self;
+    const struct timespec long_time = {.tv_nsec = 3000000};
+    if (c->slow_batches && c->slow_batches--)
+        nanosleep(&long_time, NULL);
     for (unsigned i = 0; i < n; i++) {
         struct cycle_report r = reports[i];
         uint32_t cycles = r.cycles;
@@ -209,12 +216,18 @@ static inline void program_fixture__run(struct program_fixture *fx)
                              .listener = {&fx->truth.listener, &fx->counts.listener, &fx->stages.listener},
                              .n_listeners = 3,
                              .stage_waits = true,
+                             .accounts_apart = fx->accounts_apart,
                              .uops = &fx->keeper};
     struct pipe *pipe = pipe__new(&pc, &st);
     program_fixture__must(pipe != NULL, &st);
     int rc;
-    while ((rc = pipe__run(pipe, fx->single_cycles ? 1 : 10000000, NULL, NULL)) == 0)
-        ;
+    uint64_t piece = fx->single_cycles ? 1 : fx->piece_cycles ? fx->piece_cycles : 10000000;
+    while ((rc = pipe__run(pipe, piece, NULL, NULL)) == 0)
+        if (fx->counts.cycles != pipe__cycles(pipe)) {
+            fprintf(stderr, "reports of %llu of %llu cycles\n", (unsigned long long)fx->counts.cycles,
+                    (unsigned long long)pipe__cycles(pipe));
+            abort();
+        }
     if (rc != 1 || pipe__instructions(pipe) != fx->n_steps) {
         fprintf(stderr, "%llu of %zu instructions retired\n", (unsigned long long)pipe__instructions(pipe),
                 fx->n_steps);
