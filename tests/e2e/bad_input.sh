@@ -163,6 +163,8 @@ check "--set: no value" "$fathom" run --set rob_entries -- true
 refused 2 "rob_entries"
 check "--set: not a number" "$fathom" run --set rob_entries=big -- true
 refused 2 "rob_entries" "big"
+check "--set: no decoder left" "$fathom" run -c snb --set decoders=1 -- true
+refused 2 "decoders" "fuse_on_last_decoder"
 check "--set: impossible" "$fathom" run --set rob_entries=-1 -- true
 refused 2 "rob_entries"
 

@@ -213,8 +213,9 @@ static inline void program_fixture__run(struct program_fixture *fx)
     struct pipe *pipe = pipe__new(&pc, &st);
     program_fixture__must(pipe != NULL, &st);
     int rc;
-    while ((rc = pipe__run(pipe, fx->single_cycles ? 1 : 10000000, NULL, NULL)) == 0)
-        ;
+    while ((rc = pipe__run(pipe, fx->single_cycles ? 1 : 1000000, NULL, NULL)) == 0)
+        if (fx->counts.cycles > 1000000 + 10000 * fx->n_steps)
+            break; /* it hangs */
     if (rc != 1 || pipe__instructions(pipe) != fx->n_steps) {
         fprintf(stderr, "%llu of %zu instructions retired\n", (unsigned long long)pipe__instructions(pipe),
                 fx->n_steps);
