@@ -128,7 +128,8 @@ static int parse_counters(struct run_options *o, const char *text)
     return 0;
 }
 
-/* Several cores and samples have accounts of their own kind, which only the plain run can be put beside. */
+/* Copies and samples are other kinds of simulation: what follows every cycle of one core has no place there.
+ */
 static int check_combination(const struct run_options *o)
 {
     const char *first = o->sample.period ? "--sample" : o->n_copies ? "--copies" : NULL;
