@@ -235,6 +235,8 @@ uint64_t pmu__read(const struct pmu *pmu, enum pmu_event event, unsigned cmask, 
 bool pmu__find(const struct pmu *pmu, const char *name, struct pmu_query *query);
 /* Before the run: what `name` needs is counted; of names that are no event nothing. False: out of memory. */
 bool pmu__prepare(struct pmu *pmu, const char *name);
+/* Everything that has been prepared in `other`, in `pmu`, in which nothing has. False: out of memory. */
+bool pmu__prepare_like(struct pmu *pmu, const struct pmu *other);
 /* False: an edge that was not prepared. */
 bool pmu__value(const struct pmu *pmu, const struct pmu_query *query, uint64_t *value);
 /* A name that is no event: "#issue_width" and other literals, "duration_time" (seconds). */
@@ -329,7 +331,8 @@ void account_set__free(struct account_set *set);
 /*
  * Adds up `n` parts of an execution into `whole`, which has been initialised: part k counts scale[k]
  * times. The whole has exactly `cycles` cycles and `instructions` instructions, and its sums are as exact as
- * those of a part: every figure is rounded so that what must add up does (docs/sample.md).
+ * those of a part: every figure is rounded so that what must add up does (docs/sample.md). The parts' PMUs
+ * were prepared like the whole's.
  */
 void account_set__blend(struct account_set *whole, struct account_set *part, const double *scale, unsigned n,
                         uint64_t cycles, uint64_t instructions);

@@ -87,9 +87,6 @@ struct memory_requests {
         until; /* the next time at which one of both changes, unless others send more; UINT64_MAX: never */
 };
 void memory__requests(const struct memory *mem, uint64_t now, struct memory_requests *requests);
-/* The parts of it. */
-unsigned memory__outstanding(const struct memory *mem, uint64_t now);
-uint64_t memory__next_change(const struct memory *mem, uint64_t now);
 /* Whether others send requests to the same controller. */
 bool memory__has_company(const struct memory *mem);
 

@@ -236,6 +236,19 @@ static uint64_t rounded(long double value)
     return (uint64_t)(value + 0.5L);
 }
 
+static void pmu__blend_edges(struct pmu *pmu, const struct account_set *part, const double *scale, unsigned n)
+{
+    for (size_t i = 0; i < pmu->n_edges; i++) {
+        long double count = 0;
+
+        for (unsigned k = 0; k < n; k++) {
+            assert(part[k].pmu.n_edges == pmu->n_edges);
+            count += (long double)part[k].pmu.edge[i].count * scale[k];
+        }
+        pmu->edge[i].count = rounded(count);
+    }
+}
+
 static void pmu__blend(struct account_set *whole, const struct account_set *part, const double *scale,
                        unsigned n, uint64_t instructions)
 {
@@ -253,6 +266,7 @@ static void pmu__blend(struct account_set *whole, const struct account_set *part
         pmu->sum[e] = rounded(sum);
         apportion__all(bin, pmu->cycles_with[e], PMU_HISTOGRAM, truth->cycles);
     }
+    pmu__blend_edges(pmu, part, scale, n);
     pmu->sum[PMU_CYCLES] = truth->cycles;
     pmu->sum[PMU_TOTAL_SLOTS] = truth->slots;
     pmu->sum[PMU_INSTRUCTIONS] = instructions;

@@ -406,6 +406,19 @@ bool pmu__prepare(struct pmu *pmu, const char *name)
     return true;
 }
 
+bool pmu__prepare_like(struct pmu *pmu, const struct pmu *other)
+{
+    if (!other->n_edges)
+        return true;
+    assert(!pmu->n_edges);
+    pmu->edge = calloc(other->n_edges, sizeof *pmu->edge);
+    if (!pmu->edge)
+        return false;
+    for (; pmu->n_edges < other->n_edges; pmu->n_edges++)
+        pmu->edge[pmu->n_edges].query = other->edge[pmu->n_edges].query;
+    return true;
+}
+
 bool pmu__value(const struct pmu *pmu, const struct pmu_query *q, uint64_t *value)
 {
     const enum pmu_event event = (enum pmu_event)q->event;

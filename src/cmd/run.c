@@ -48,6 +48,9 @@ static const char usage_text[] =
     "  -q, --quiet               no report and no progress, only the files\n"
     "  -h, --help                this text\n"
     "\n"
+    "Not with one another: --copies, --sample; nor either with --ideal, --compare-cores, --stages, "
+    "--counters.\n"
+    "\n"
     "Examples:\n"
     "  fathom run -- ./app input.txt             what is ./app bound by?\n"
     "  fathom run --core hsw --set rob_entries=512 -- ./app\n"
@@ -123,6 +126,24 @@ static int parse_counters(struct run_options *o, const char *text)
         return options__usage_error(
             "run", "--counters: turns are 100 to 1000000000 cycles, as in 4,100000; not '%s'", comma + 1);
     return 0;
+}
+
+/* Copies and samples are other kinds of simulation: what follows every cycle of one core has no place there.
+ */
+static int check_combination(const struct run_options *o)
+{
+    const char *first = o->sample.period ? "--sample" : o->n_copies ? "--copies" : NULL;
+    const char *second = o->sample.period && o->n_copies ? "--copies"
+                         : o->ideal.n                    ? "--ideal"
+                         : o->compare_cores              ? "--compare-cores"
+                         : o->stages                     ? "--stages"
+                         : o->counters                   ? "--counters"
+                                                         : NULL;
+
+    if (!first || !second)
+        return 0;
+    return options__usage_error("run", "%s cannot be combined with %s; ask for one in each run", first,
+                                second);
 }
 
 static int parse(int argc, char **argv, struct run_options *o)
@@ -201,20 +222,8 @@ static int parse(int argc, char **argv, struct run_options *o)
             return options__usage_error("run", "see the line above");
         }
     }
-    if (o->n_copies && o->counters)
-        return options__usage_error("run", "--counters measures one core; leave out --copies");
-    if (o->n_copies && (o->ideal.n || o->compare_cores || o->stages))
-        return options__usage_error("run", "--copies cannot be combined with %s; ask for one in each run",
-                                    o->ideal.n  ? "--ideal"
-                                    : o->stages ? "--stages"
-                                                : "--compare-cores");
-    if (o->sample.period && (o->n_copies || o->ideal.n || o->compare_cores || o->stages || o->counters))
-        return options__usage_error("run", "--sample cannot be combined with %s; ask for one in each run",
-                                    o->n_copies   ? "--copies"
-                                    : o->ideal.n  ? "--ideal"
-                                    : o->stages   ? "--stages"
-                                    : o->counters ? "--counters"
-                                                  : "--compare-cores");
+    if (check_combination(o))
+        return EXIT_CODE_USAGE;
     if (optind >= argc)
         return options__usage_error("run", "which program? Give it after the options: fathom run -- ./app");
     return 0;

@@ -89,9 +89,11 @@ int sample__parse(struct sample_plan *plan, const char *text, struct status *st)
     return 0;
 }
 
-struct sampler *sampler__new(const struct sample_plan *plan, const struct core *core, struct status *st)
+struct sampler *sampler__new(const struct sample_plan *plan, const struct core *core,
+                             const struct account_set *set, struct status *st)
 {
     struct sampler *s = calloc(1, sizeof *s);
+    bool good = true;
 
     if (!s) {
         status__fail(st, "not enough memory for the accounts");
@@ -100,10 +102,16 @@ struct sampler *sampler__new(const struct sample_plan *plan, const struct core *
     s->plan = *plan;
     s->long_begin = UINT64_MAX;
     gate__init(&s->gate);
-    for (unsigned k = 0; k < STRATA; k++)
+    for (unsigned k = 0; k < STRATA; k++) {
         account_set__init(&s->part[k], core);
+        good &= pmu__prepare_like(&s->part[k].pmu, &set->pmu);
+    }
     s->stratum[HEAD].whole = true;
-    return s;
+    if (good)
+        return s;
+    status__fail(st, "not enough memory for the counters");
+    sampler__free(s);
+    return NULL;
 }
 
 void sampler__free(struct sampler *s)

@@ -20,10 +20,13 @@ struct sample_plan {
     uint64_t window; /* measured */
     uint64_t warm;   /* simulated in detail before that and not measured */
 };
-/* "PERIOD[,WINDOW[,WARM]]", NULL or "" for the defaults. */
+/* "PERIOD[,WINDOW[,WARM]]" in instructions, NULL for the defaults. Fails with exit code 2. */
 int sample__parse(struct sample_plan *plan, const char *text, struct status *st);
 
-struct sampler *sampler__new(const struct sample_plan *plan, const struct core *core, struct status *st);
+/* Keeps accounts like `set`, which has been initialised and prepared; it is only looked at. NULL: no memory.
+ */
+struct sampler *sampler__new(const struct sample_plan *plan, const struct core *core,
+                             const struct account_set *set, struct status *st);
 void sampler__free(struct sampler *s);
 struct listener *sampler__listener(struct sampler *s);
 
@@ -33,7 +36,7 @@ typedef bool sampler_stop(void *arg, uint64_t instructions, double ipc);
  * 0 when stopped, -1 when the source failed. */
 int sampler__run(struct sampler *s, struct pipe *pipe, sampler_stop *stop, void *arg);
 
-/* Estimates the whole in `set`, which has been initialised. */
+/* Estimates the whole in `set`, that of sampler__new. */
 void sampler__estimate(struct sampler *s, struct account_set *set);
 /* The profile's `source` and `sample`, and where its trees are from; after sampler__estimate, when the totals
  * and trees are there. */

@@ -172,7 +172,7 @@ static int set_up_core(struct simulation *s, struct status *st)
     if (s->user_mux.counters)
         pc.listener[pc.n_listeners++] = &s->user_mux.listener;
     if (s->opt->sample.period) {
-        if (!(s->sampler = sampler__new(&s->opt->sample, core, st)))
+        if (!(s->sampler = sampler__new(&s->opt->sample, core, &s->set, st)))
             return -1;
         pc.listener[0] = sampler__listener(s->sampler);
         pc.n_listeners = 1;

@@ -86,6 +86,17 @@ static int check_memory(const struct core *core, const char *origin, struct stat
     return 0;
 }
 
+/* DE-8: what could fuse waits for another decoder. */
+static int check_decoders(const struct core *core, const char *origin, struct status *st)
+{
+    if (core->decoders > 1 || core->fuse_on_last_decoder)
+        return 0;
+    return status__fail(st,
+                        "%s: decoders = 1 with fuse_on_last_decoder = no leaves no decoder for instructions "
+                        "that could fuse; use 2 decoders, or yes",
+                        origin);
+}
+
 static int check_front_end(const struct core *core, const char *origin, struct status *st)
 {
     if (!is_power_of_two(core->dsb_sets))
@@ -100,7 +111,7 @@ static int check_front_end(const struct core *core, const char *origin, struct s
         check_at_least(core->idq_entries, "idq_entries", 2 * core->issue_width, "twice issue_width", origin,
                        st))
         return -1;
-    return 0;
+    return check_decoders(core, origin, st);
 }
 
 static int check_branches(const struct core *core, const char *origin, struct status *st)

@@ -52,15 +52,16 @@ struct flow {
 
 bool uop__add_src(struct uop *uop, unsigned id)
 {
-    unsigned n = uop->n_src < UOP_MAX_SRC ? uop->n_src : UOP_MAX_SRC;
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < UOP_MAX_SRC; i++) {
+        if (i == uop->n_src) {
+            uop->src[i] = (uint8_t)id;
+            uop->n_src++;
+            return true;
+        }
         if (uop->src[i] == id)
             return true;
-    if (n == UOP_MAX_SRC)
-        return false;
-    uop->src[n] = (uint8_t)id;
-    uop->n_src = (uint8_t)(n + 1);
-    return true;
+    }
+    return false;
 }
 
 void uop__add_dst(struct uop *uop, unsigned id, unsigned lat_cyc)

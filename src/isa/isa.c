@@ -35,8 +35,9 @@ static int check_ports(const struct table *table, const struct core *core, struc
         needed++;
     if (core->ports == needed || (needed >= 8 && core->ports > needed))
         return 0;
-    return status__fail(
-        st, "core %s: ports = %u does not fit the instruction table %s, which has %u; use %u%s", core->name,
+    return status__fail_with(
+        st, EXIT_CODE_USAGE,
+        "core %s: ports = %u does not fit the instruction table %s, which has %u; use %u%s", core->name,
         core->ports, core->insn_table, needed, needed, needed >= 8 ? ", or up to 16" : "");
 }
 

@@ -488,19 +488,6 @@ void memory__requests(const struct memory *mem, uint64_t now, struct memory_requ
         requests->until = all->known_until - at;
 }
 
-unsigned memory__outstanding(const struct memory *mem, uint64_t now)
-{
-    return outstanding__count(&mem->uncore->outstanding, now + mem->starts_at);
-}
-
-uint64_t memory__next_change(const struct memory *mem, uint64_t now)
-{
-    struct memory_requests requests;
-
-    memory__requests(mem, now, &requests);
-    return requests.until;
-}
-
 bool memory__has_company(const struct memory *mem)
 {
     return mem->uncore->n_members > 1;

@@ -152,7 +152,7 @@ void flush__self_modifying(struct pipe *p, const struct rob_entry *e)
 {
     uint64_t next = e->fetched + (pipe__fetched(p, e->fetched)->flags & F_PAIR ? 2 : 1);
     const struct fetched *f = pipe__fetched(p, next);
-    bool delivered = next < p->planned && f->delivered_at > 0;
+    bool delivered = next < p->delivered;
     const struct restart at = {.uop = p->uop_head,
                                .fetched = next,
                                .step = e->next_step,

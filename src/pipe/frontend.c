@@ -70,7 +70,8 @@ void frontend__step(struct pipe *p)
         ufs__frontend(p);
         return;
     }
-    if (!p->ms_busy && p->lsd_active && fetch__ensure(p, p->delivered) &&
+    /* Fetch may have left the loop already; what was planned from the LSD still comes from there. */
+    if (!p->ms_busy && p->core->lsd && fetch__ensure(p, p->delivered) &&
         pipe__fetched(p, p->delivered)->source == FETCH_LSD) {
         p->cur->source = FETCH_LSD;
         lsd__step(p);

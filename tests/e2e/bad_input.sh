@@ -28,6 +28,31 @@ for arguments in "run" "run --" "run --no-such-option -- true" "run --level 0 --
     says "--help"
     leaves
 done
+for option in --copies={0,x,-1,17,2.5,} --counters={0,x,65,-1,,4x,",5",4\,,4\,x,4\,99,4\,1000000001,4\,1000\,2} \
+    --ideal={,nonsense,l1\,\,l2,l1\,l1} --stages=3; do
+    check "usage: $option" "$fathom" run "$option" -- true
+    exits 2
+    says "${option%%=*}" "--help"
+    leaves
+done
+for other in "--ideal l1" "--compare-cores ivb" --stages "--counters 4"; do
+    for option in "--copies 2" --sample; do
+        for both in "$option $other" "$other $option"; do
+            # shellcheck disable=SC2086
+            check "usage: $both" "$fathom" run $both -- true
+            exits 2
+            says "${option% *} cannot be combined with ${other% *}" "--help"
+            leaves
+        done
+    done
+done
+for both in "--copies 2 --sample" "--sample --copies 2"; do
+    # shellcheck disable=SC2086
+    check "usage: $both" "$fathom" run $both -- true
+    exits 2
+    says "--sample cannot be combined with --copies"
+    leaves
+done
 check "empty program name" "$fathom" run -- ""
 refused 2 "no program given"
 
@@ -163,6 +188,36 @@ check "--set: no value" "$fathom" run --set rob_entries -- true
 refused 2 "rob_entries"
 check "--set: not a number" "$fathom" run --set rob_entries=big -- true
 refused 2 "rob_entries" "big"
+# KEY=VALUE WORD...: a value that cannot be built, and what would do
+while read -r value words; do
+    check "--set: $value" "$fathom" run --set "$value" -- true
+    # shellcheck disable=SC2086
+    refused 2 "${value%%=*}" $words
+done <<'EOF'
+l1i_size=48KiB 32768 65536
+l1d_size=96KiB 65536 131072
+l1d_ways=7 32704 33152
+l2_size=384KiB 262144 524288
+l3_size=1000000 999424 1000448
+itlb_entries=100 64 128
+itlb_ways=3 96 192
+dtlb_entries=65 64 128
+stlb_entries=1537 1536 3072
+stlb_ways=5 1280 2560
+btb_entries=4095 2048 4096
+btb_ways=3 3072 6144
+dsb_sets=33 32 64
+l1d_ways=65 64
+l1i_replacement=fifo plru qlru lru
+l3_replacement= plru qlru lru
+wrong_path=maybe yes no
+prefetch_next_page=2 yes no
+smc_clear_cyc=1001 1000
+elim_history=9 8
+ports=7 8 16
+EOF
+check "--set: no decoder left" "$fathom" run -c snb --set decoders=1 -- true
+refused 2 "decoders" "fuse_on_last_decoder"
 check "--set: impossible" "$fathom" run --set rob_entries=-1 -- true
 refused 2 "rob_entries"
 

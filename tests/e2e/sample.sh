@@ -3,7 +3,8 @@
 # needs-packages: jq gzip
 # fathom run --sample: the interval holds the figure of the full run, the sums are exact, nothing depends on
 # the machine, and what cannot be sampled is said.
-source "${BASH_SOURCE[0]%/*}/lib.bash"
+tests=$(cd "${BASH_SOURCE[0]%/*}" && pwd)
+source "$tests/lib.bash"
 command -v jq >/dev/null || skip_all "jq is not installed"
 awk 'BEGIN { for (i = 1; i <= 5000; i++) printf "%d %x%s", i * i % 9973, i * 7919 % 4099, i % 8 ? " " : "\n" }' >"$work/input"
 # The program's stack begins below its environment, so that one must be the same.
@@ -79,9 +80,10 @@ if command -v taskset >/dev/null; then
 fi
 
 # ---- short programs -----------------------------------------------------------------------------------
-check "shorter than a period" "${fixed[@]}" "$fathom" run -q -o none --json "$work/sampled.json" --sample -- "$guests/acts-static" echo
+metrics=$tests/metrics/skl.json # some of them count edges
+check "shorter than a period" "${fixed[@]}" "$fathom" run -q -o none --json "$work/sampled.json" --sample --metrics "$metrics" -- "$guests/acts-static" echo
 exits 7
-check "in full" "${fixed[@]}" "$fathom" run -q -o none --json "$work/full.json" -- "$guests/acts-static" echo
+check "in full" "${fixed[@]}" "$fathom" run -q -o none --json "$work/full.json" --metrics "$metrics" -- "$guests/acts-static" echo
 that '$s.run.source | test("simulated in full, as it is shorter than one --sample period of 200000 instructions")' "does not say so"
 that '[$s, $full] | map(del(.host, .run.source, .sample, .stacks)) | .[0] == .[1]' "another result"
 that '$s.sample.windows == 0 and $s.sample.measured == $full.totals.instructions' "not all of it was measured"

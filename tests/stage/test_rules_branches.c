@@ -252,6 +252,35 @@ static void test_LSD_07_detection(void **state)
 }
 
 /* Eight jumps in a ring: one a cycle while their targets are in the fast BTB. */
+/* Code for the decoders lets fetch look far ahead: into a loop, and out of it again once its count is learnt,
+ * before anything of it is delivered. The loop is locked after 22 rounds and left after ROUNDS. */
+static void test_LSD_07_left_before_it_is_delivered(void **state)
+{
+    enum { ROUNDS = 26, PASSES = 300 };
+    (void)state;
+    for (int c = SNB; c <= BDW; c++) {
+        struct program_fixture fx;
+        program_fixture__open(&fx, names[c], NULL, 0);
+        /* 32 nops: no window for the uop cache */
+        uint64_t loop = program_fixture__code(
+            &fx, PROGRAM_TOP, "9090909090909090909090909090909090909090909090909090909090909090");
+        uint64_t behind = program_fixture__code(&fx, loop, /* dec r15; jnz loop */ "49ffcf75fb");
+        uint64_t end = program_fixture__jump(&fx, behind, "e9", PROGRAM_TOP);
+        for (unsigned pass = 0; pass < PASSES; pass++) {
+            program_fixture__exec_to(&fx, PROGRAM_TOP, loop);
+            for (unsigned i = 0; i < ROUNDS; i++)
+                program_fixture__exec_to(&fx, loop, behind);
+            program_fixture__exec_to(&fx, behind, end);
+        }
+        program_fixture__run(&fx);
+        unsigned lsd = 0;
+        for (size_t i = 0; i < fx.n_uops; i++)
+            lsd += fx.uop[i].from == FETCH_LSD;
+        assert_true(lsd > PASSES); /* some of most passes */
+        program_fixture__close(&fx);
+    }
+}
+
 static void test_FE_20_one_taken_branch_a_cycle(void **state)
 {
     static const char *const sets[] = {"lsd=no", "btb_fast_entries=4"};
@@ -327,6 +356,7 @@ int main(void)
         cmocka_unit_test(test_WP_06_the_wrong_path_takes_slots),
         cmocka_unit_test(test_WP_06_without_wrong_paths),
         cmocka_unit_test(test_LSD_07_detection),
+        cmocka_unit_test(test_LSD_07_left_before_it_is_delivered),
         cmocka_unit_test(test_FE_20_one_taken_branch_a_cycle),
         cmocka_unit_test(test_FE_20_a_bubble_without_the_fast_btb),
         cmocka_unit_test(test_skipping_idle_cycles_changes_nothing),

@@ -269,9 +269,11 @@ static void test_blend(void **state)
 
     (void)state;
     account_set__init(&whole, &CORE);
+    assert_true(pmu__prepare(&whole.pmu, "SlotsIssued:c1:e1"));
     gate__init(&gate);
     for (unsigned k = 0; k < 3; k++) {
         account_set__init(&part[k], &CORE);
+        assert_true(pmu__prepare_like(&part[k].pmu, &whole.pmu));
         for (unsigned seed = 1; seed <= 10; seed++) {
             model__begin(&m, 100 * k + seed, 50 * k, 200);
             gate__open(&gate, &part[k], m.skip, m.count);
@@ -281,6 +283,12 @@ static void test_blend(void **state)
         }
     }
     account_set__blend(&whole, part, scale, 3, (uint64_t)(cycles + 0.5), (uint64_t)(insns + 0.5));
+    double edges = 0;
+    for (unsigned k = 0; k < 3; k++) {
+        assert_true(part[k].pmu.edge[0].count > 0);
+        edges += scale[k] * (double)part[k].pmu.edge[0].count;
+    }
+    near(whole.pmu.edge[0].count, edges, 1);
     check_sums(&whole);
     assert_int_equal(whole.truth.cycles, (uint64_t)(cycles + 0.5));
     assert_int_equal(whole.pmu.sum[PMU_INSTRUCTIONS], (uint64_t)(insns + 0.5));

@@ -35,6 +35,14 @@ static const struct facts {
     {"skl", 4.2, 64.5, 34.0, 4, 8 * MIB, 16, 12, 44, 64, 12, 16, 1536, 12, 9, 2, 7},
 };
 
+static struct memory_requests requests_at(const struct memory *mem, uint64_t now)
+{
+    struct memory_requests requests;
+
+    memory__requests(mem, now, &requests);
+    return requests;
+}
+
 static struct core core_of(const struct facts *f)
 {
     struct core core = {0};
@@ -773,17 +781,17 @@ static void outstanding_requests(void **state)
     core.dram_bandwidth_gbs = 10000;
     struct memory *mem = memory_of(&core, &PLAIN);
 
-    assert_int_equal(memory__next_change(mem, 0), UINT64_MAX);
+    assert_int_equal(requests_at(mem, 0).until, UINT64_MAX);
     struct mem_result a = load_at(mem, BASE, 0);
     load_at(mem, BASE + PAGE, 10);
-    assert_int_equal(memory__outstanding(mem, 10), 0);
-    assert_int_equal(memory__next_change(mem, 10), a.l3_miss_at);
-    assert_int_equal(memory__outstanding(mem, a.l3_miss_at), 1);
-    assert_int_equal(memory__outstanding(mem, a.l3_miss_at + 10), 2);
-    assert_int_equal(memory__next_change(mem, a.l3_miss_at + 10), a.ready);
-    assert_int_equal(memory__outstanding(mem, a.ready), 1);
-    assert_int_equal(memory__outstanding(mem, a.ready + 10), 0);
-    assert_int_equal(memory__next_change(mem, a.ready + 10), UINT64_MAX);
+    assert_int_equal(requests_at(mem, 10).all, 0);
+    assert_int_equal(requests_at(mem, 10).until, a.l3_miss_at);
+    assert_int_equal(requests_at(mem, a.l3_miss_at).all, 1);
+    assert_int_equal(requests_at(mem, a.l3_miss_at + 10).all, 2);
+    assert_int_equal(requests_at(mem, a.l3_miss_at + 10).until, a.ready);
+    assert_int_equal(requests_at(mem, a.ready).all, 1);
+    assert_int_equal(requests_at(mem, a.ready + 10).all, 0);
+    assert_int_equal(requests_at(mem, a.ready + 10).until, UINT64_MAX);
     memory__free(mem);
 }
 
@@ -865,8 +873,8 @@ static uint64_t fuzz_run(const struct core *core)
         if (what == 7)
             memory__flush_line(mem, addr, now);
         sum = sum * 31 + res.ready;
-        assert_in_range(memory__outstanding(mem, now), 0, 40);
-        assert_true(memory__next_change(mem, now) > now);
+        assert_in_range(requests_at(mem, now).all, 0, 40);
+        assert_true(requests_at(mem, now).until > now);
     }
     memory__free(mem);
     return sum;

@@ -24,6 +24,14 @@ struct chip {
     unsigned n;
 };
 
+static struct memory_requests requests_at(const struct memory *mem, uint64_t now)
+{
+    struct memory_requests requests;
+
+    memory__requests(mem, now, &requests);
+    return requests;
+}
+
 /* Member k starts k * `stagger` cycles after the first. */
 static void chip__open(struct chip *chip, unsigned n, const char *l3_bytes, bool inclusive, uint64_t stagger)
 {
@@ -149,10 +157,10 @@ static void requests_are_counted_back_in_time(void **state)
     (void)state;
     chip__open(&chip, 2, "8MiB", true, 0);
     uint64_t ready = load(chip.mem[0], BASE, START).ready;
-    assert_int_equal(memory__outstanding(chip.mem[0], ready + 100), 0);
-    assert_int_equal(memory__outstanding(chip.mem[1], ready - 10), 1);
-    assert_int_equal(memory__next_change(chip.mem[1], ready - 10), ready);
-    assert_int_equal(memory__outstanding(chip.mem[1], ready), 0);
+    assert_int_equal(requests_at(chip.mem[0], ready + 100).all, 0);
+    assert_int_equal(requests_at(chip.mem[1], ready - 10).all, 1);
+    assert_int_equal(requests_at(chip.mem[1], ready - 10).until, ready);
+    assert_int_equal(requests_at(chip.mem[1], ready).all, 0);
     chip__close(&chip);
 }
 
