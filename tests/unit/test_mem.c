@@ -415,6 +415,27 @@ static void first_walk_of_a_page(void **state)
     }
 }
 
+/* A line of each of many pages spreads over the L3, whatever its size. */
+static void l3_takes_any_stride(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < CORES; ++k) {
+        struct core core = core_of(&FACTS[k]);
+        for (unsigned lines = 1; lines < 64; lines += 2) {
+            struct memory *mem = memory_of(&core, &PLAIN);
+            uint64_t now = 0;
+            unsigned missed = 0;
+            for (unsigned n = 0; n < 3 * 4096; ++n) {
+                struct mem_result r = load_at(mem, BASE + n % 4096 * (uint64_t)(PAGE + lines * LINE), now);
+                missed += n >= 4096 && r.level == MEM_DRAM;
+                now = r.ready;
+            }
+            assert_true(missed <= 8);
+            memory__free(mem);
+        }
+    }
+}
+
 /* EX-12 */
 static void split_costs(void **state)
 {
@@ -1037,6 +1058,7 @@ int main(void)
         cmocka_unit_test(page_walkers),
         cmocka_unit_test(two_loads_share_a_walk),
         cmocka_unit_test(first_walk_of_a_page),
+        cmocka_unit_test(l3_takes_any_stride),
         cmocka_unit_test(split_costs),
         cmocka_unit_test(stores_own_their_line),
         cmocka_unit_test(write_backs_take_bandwidth),
