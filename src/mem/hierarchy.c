@@ -195,6 +195,19 @@ static void l2__hit(struct memory *mem, uint64_t line, int64_t pos, uint64_t t, 
     tags__touch(&mem->l2, line, pos);
 }
 
+void hierarchy__written(struct memory *mem, uint64_t line, uint64_t t)
+{
+    uint64_t key = l3__key(mem, line);
+
+    if (tags__find(&mem->l1d, line) >= 0 || tags__find(&mem->l2, line) >= 0)
+        return;
+    if (!mem->l3_inclusive)
+        tags__remove(&mem->uncore->l3, key);
+    else if (tags__find(&mem->uncore->l3, key) < 0)
+        l3__insert(mem, line, 0, 0, t);
+    l2__insert(mem, line, TAG_DIRTY, 0, t);
+}
+
 enum prefetch_outcome { PREFETCH_PRESENT, PREFETCH_REFUSED, PREFETCH_ISSUED };
 
 /* L2 prefetch: only with a free super-queue entry; into the L3 alone when many are in use (ME-9). */

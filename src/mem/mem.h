@@ -23,7 +23,7 @@
 #include "mem/tags.h"
 #include "mem/uncore.h"
 
-enum { WC_LINES = 8, WALK_LEVELS = 4, CODE_PAGES = 4096, PAGE_SHIFT = 12 };
+enum { WC_LINES = 8, WALK_LEVELS = 4, CODE_PAGES = 4096, PAGE_SHIFT = 12, MAPPED_LOG2 = 20 };
 
 #define NO_KEY UINT64_MAX
 
@@ -71,6 +71,7 @@ struct memory {
     /* behind it */
     struct tags l1i, l2, itlb, stlb;
     struct tags upper[WALK_LEVELS - 1]; /* paging-structure caches, [0] maps 2 MiB */
+    uint64_t *mapped;                   /* pages that have been walked to, a bit each */
     uint64_t *l1d_start;                /* when the miss of a pending L1D entry left the L1 */
     struct pool lfb, sq, walkers;
     struct lane l2_lane, l3_lane; /* the link to the L3 is the core's own (ME-3: a slice for each core) */
@@ -103,6 +104,8 @@ void l1d__prefetch(struct memory *mem, uint64_t line, uint64_t t);
 bool l1i__drop(struct memory *mem, uint64_t line);
 /* Takes the line out of every cache; true if it was dirty. */
 bool hierarchy__drop(struct memory *mem, uint64_t line);
+/* The operating system has just written the line: it is in the L2 if it was in no cache of the core. */
+void hierarchy__written(struct memory *mem, uint64_t line, uint64_t t);
 /* The channel to memory transfers a line from `t` on; when it begins. */
 uint64_t dram__transfer(struct memory *mem, uint64_t t);
 static inline void memory__count(struct memory *mem, enum memory_event event)

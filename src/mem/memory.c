@@ -47,10 +47,11 @@ static int caches__init(struct memory *mem, const struct core *core, struct stat
             return -1;
     }
     mem->l1d_start = calloc(core->l1d.size_bytes / 64, sizeof *mem->l1d_start);
+    mem->mapped = calloc((1U << MAPPED_LOG2) / 64, sizeof *mem->mapped);
     mem->reads = calloc(1, sizeof *mem->reads);
     if (mem->shared)
         mem->outstanding = calloc(1, sizeof *mem->outstanding);
-    if (mem->l1d_start == NULL || mem->outstanding == NULL || mem->reads == NULL)
+    if (mem->l1d_start == NULL || mem->mapped == NULL || mem->outstanding == NULL || mem->reads == NULL)
         return status__fail(st, "core %s: no memory for the cache model; use smaller caches", core->name);
     return 0;
 }
@@ -157,6 +158,7 @@ size_t memory__bytes(const struct core *core)
 {
     return sizeof(struct memory) + sizeof(struct outstanding) +
            core->l1d.size_bytes / 64 * sizeof(uint64_t) + /* l1d_start */
+           (1U << MAPPED_LOG2) / 8 +                      /* mapped */
            tags__bytes(core->l1i.size_bytes / 64, core->l1i.ways) +
            tags__bytes(core->l1d.size_bytes / 64, core->l1d.ways) +
            tags__bytes(core->l2.size_bytes / 64, core->l2.ways) +
@@ -187,6 +189,7 @@ void memory__free(struct memory *mem)
                           &mem->stlb, &mem->upper[0], &mem->upper[1], &mem->upper[2]};
     for (size_t k = 0; k < sizeof all / sizeof *all; ++k)
         tags__fini(all[k]);
+    free(mem->mapped);
     free(mem->l1d_start);
     uncore__leave(mem);
     free(mem->reads);

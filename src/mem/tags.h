@@ -62,7 +62,7 @@ static inline uint32_t tags__set(const struct tags *t, uint64_t key)
         return (uint32_t)low;
     uint64_t high = line >> t->low_bits;
     if (t->hashed) /* a permutation of the sets for each value of the upper bits: contiguous data stay even */
-        low = (low ^ high ^ (high >> 7)) & ((1U << t->low_bits) - 1U);
+        low = (low ^ high * 0x9e3779b97f4a7c15U >> 32) & ((1U << t->low_bits) - 1U);
     return (uint32_t)(((high % t->odd) << t->low_bits) | low);
 }
 

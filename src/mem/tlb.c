@@ -30,6 +30,19 @@ static unsigned walk__depth(struct memory *mem, uint64_t page)
     return depth;
 }
 
+/* The first access to a page is a page fault, which is not simulated, but what it leaves behind is: the
+ * operating system has just written the page's entry. Pages that share a bit count as walked to before. */
+static void walk__map(struct memory *mem, uint64_t page, uint64_t t)
+{
+    uint64_t bit = (page ^ page >> MAPPED_LOG2) & ((1U << MAPPED_LOG2) - 1);
+    uint64_t *word = &mem->mapped[bit / 64];
+
+    if ((*word >> bit % 64 & 1) != 0)
+        return;
+    *word |= (uint64_t)1 << bit % 64;
+    hierarchy__written(mem, walk__entry(page, 0) & ~(uint64_t)63, t);
+}
+
 static uint64_t walk__run(struct memory *mem, uint64_t page, uint64_t t)
 {
     uint64_t at, evicted;
@@ -37,6 +50,7 @@ static uint64_t walk__run(struct memory *mem, uint64_t page, uint64_t t)
     unsigned depth = walk__depth(mem, page);
 
     ++mem->counts.walks;
+    walk__map(mem, page, at);
     at += WALK_FIXED_CYC;
     for (unsigned level = depth; level-- > 0;) {
         struct fill f;

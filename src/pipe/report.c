@@ -196,8 +196,16 @@ static uint8_t store_reason(const struct pipe *p, const struct store_entry *s)
     return s->split ? STALL_BE_STORE_SPLIT : STALL_BE_PORTS;
 }
 
+static bool waits_beyond_l2(const struct pipe *p, const struct duop *u)
+{
+    return u->state == DUOP_DISPATCHED && u->t->kind == UOP_LOAD &&
+           (u->waits_for == MEM_L3 || u->waits_for == MEM_DRAM) && u->tlb_until <= p->now;
+}
+
 /* Why the back end did not accept more, at the end of the cycle. A queue fills up before what is slow: a
- * full store buffer is the stores' doing when most of them have retired. */
+ * full store buffer is the stores' doing when most of them have retired, and no load from L3 or memory is
+ * what retirement waits for: stores behind a miss are hidden by it (13.2: MemStalls.Stores without AnyLoad).
+ */
 static void backend_stall(struct pipe *p)
 {
     struct cycle_report *c = p->cur;
@@ -205,7 +213,8 @@ static void backend_stall(struct pipe *p)
     struct duop *u = oldest_incomplete(p, &e);
     uint64_t senior = p->store_retired - p->store_head;
 
-    if (c->resource == RES_STORE_BUFFER && senior && (!u || 2 * senior >= p->stores_used)) {
+    if (c->resource == RES_STORE_BUFFER && senior && (!u || 2 * senior >= p->stores_used) &&
+        !(u && waits_beyond_l2(p, u))) {
         c->stall = store_reason(p, pipe__store(p, p->store_head));
         return;
     }

@@ -30,14 +30,12 @@ void ittage__lookup(const struct ittage *t, const struct history *h, uint64_t ad
 {
     uint64_t addr_hash = addr * 0xd6e8feb86659fd93U;
 
-    unsigned rotation = history__rotation(h);
-
     addr_hash ^= addr_hash >> 31;
     look->base = &t->base[(addr ^ addr >> 9) % BASE_ENTRIES];
     look->provider = -1;
     look->target = look->alternative = look->base->addr == addr ? look->base->target : 0;
     for (uint32_t k = 0; k < t->n_tables; ++k) {
-        uint64_t hash = (history__fold(h, t->first_fold + k, rotation) ^ addr_hash) * 0xc4ceb9fe1a85ec53U;
+        uint64_t hash = (history__fold(h, t->first_fold + k) ^ addr_hash) * 0xc4ceb9fe1a85ec53U;
         look->index[k] = (k << t->log2_entries) + (uint32_t)(hash >> (64 - t->log2_entries));
         look->tag[k] = (uint16_t)(hash >> 24) & ((1U << TAG_BITS) - 1);
         const struct ittage_entry *e = &t->entry[look->index[k]];

@@ -96,6 +96,7 @@ struct predictor *predictor__new(const struct core *core, struct status *st)
     tage_fold =
         history_shape__add(&p->shape, core->tage_tables, core->tage_history_min, core->tage_history_max);
     ittage_fold = history_shape__add(&p->shape, core->ittage_tables, 4, core->ittage_history_max);
+    history__init(&p->real.history);
     p->real.rsb.n = core->rsb_entries;
     p->underflow_indirect = core->rsb_underflow_indirect;
     p->static_rule = core->ports <= OLD_CORE_PORTS; /* SNB, IVB; later cores use the aliased predictor */

@@ -68,7 +68,7 @@ static uint16_t tage__tag(const struct tage *t, const struct tage_lookup *look, 
 static void tage__find(const struct tage *t, const struct history *h, uint64_t addr, struct tage_lookup *look)
 {
     uint64_t addr_hash = addr * 0xd6e8feb86659fd93U;
-    unsigned rotation = history__rotation(h);
+    uint64_t power = h->power;
     const uint64_t *fold = h->fold + t->first_fold;
     const struct tage_entry *table = t->entry;
     uint32_t mask = t->index_mask;
@@ -77,7 +77,7 @@ static void tage__find(const struct tage *t, const struct history *h, uint64_t a
 
     addr_hash ^= addr_hash >> 29;
     for (uint32_t k = 0; k < n; ++k, table += mask + 1) {
-        uint64_t hash = (rotate_left(fold[k], rotation) ^ addr_hash) * 0x9fb21c651e98df25U;
+        uint64_t hash = (fold[k] * power ^ addr_hash) * 0x9fb21c651e98df25U;
         bool hit = table[(uint32_t)(hash >> 32) & mask].tag == ((hash >> TAG_SHIFT) & t->tag_mask[k]);
         look->hash[k] = hash;
         alternative = hit ? provider : alternative;

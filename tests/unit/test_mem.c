@@ -403,6 +403,47 @@ static void two_loads_share_a_walk(void **state)
     memory__free(mem);
 }
 
+/* ME-7: the operating system has written the entry of a page just before the program first sees it; later
+ * the entry is as far away as any other line that has not been used for long. */
+static void first_walk_of_a_page(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < CORES; ++k) {
+        struct core core = core_of(&FACTS[k]);
+        struct memory *mem = memory_of(&core, &WITH_TLB);
+        uint64_t page = BASE + 64 * PAGE, now = load_at(mem, BASE, 0).ready;
+        struct mem_result first = load_at(mem, page, now);
+
+        assert_int_equal(first.tlb_until - now, core.stlb_hit_cyc + 5 + core.l2.lat_cyc);
+        now = first.ready;
+        for (uint64_t at = 0; at < 2 * core.l3.size_bytes; at += 64)
+            now = load_at(mem, BASE + 64 * MIB + at, now).ready;
+        assert_true(load_at(mem, page, now).tlb_until - now > core.l3.lat_cyc + 100);
+        memory__free(mem);
+    }
+}
+
+/* A line of each of many pages spreads over the L3, whatever its size. */
+static void l3_takes_any_stride(void **state)
+{
+    (void)state;
+    for (unsigned k = 0; k < CORES; ++k) {
+        struct core core = core_of(&FACTS[k]);
+        for (unsigned lines = 1; lines < 64; lines += 2) {
+            struct memory *mem = memory_of(&core, &PLAIN);
+            uint64_t now = 0;
+            unsigned missed = 0;
+            for (unsigned n = 0; n < 3 * 4096; ++n) {
+                struct mem_result r = load_at(mem, BASE + n % 4096 * (uint64_t)(PAGE + lines * LINE), now);
+                missed += n >= 4096 && r.level == MEM_DRAM;
+                now = r.ready;
+            }
+            assert_true(missed <= 8);
+            memory__free(mem);
+        }
+    }
+}
+
 /* EX-12 */
 static void split_costs(void **state)
 {
@@ -1024,6 +1065,8 @@ int main(void)
         cmocka_unit_test(tlb_sizes),
         cmocka_unit_test(page_walkers),
         cmocka_unit_test(two_loads_share_a_walk),
+        cmocka_unit_test(first_walk_of_a_page),
+        cmocka_unit_test(l3_takes_any_stride),
         cmocka_unit_test(split_costs),
         cmocka_unit_test(stores_own_their_line),
         cmocka_unit_test(write_backs_take_bandwidth),
