@@ -223,7 +223,7 @@ static void warm_mode(struct pipe *p, bool near)
 {
     if (p->warm_near == near)
         return;
-    dsb__build_close(p);
+    p->build.open = false; /* half a window of the uop cache is none */
     dsb__follow_evictions(p);
     p->warm_near = near;
     p->after_taken = true;
@@ -272,7 +272,7 @@ void warm__end(struct pipe *p)
 {
     if (!p->warming)
         return;
-    dsb__build_close(p);
+    p->build.open = false;
     if (p->teacher)
         teacher__wait(p->teacher, p->warm_at);
     p->buffer->begin = p->warm_at;
