@@ -19,8 +19,9 @@ struct sample_plan {
     uint64_t period; /* 0: no sampling */
     uint64_t window; /* measured */
     uint64_t warm;   /* simulated in detail before that and not measured */
+    bool grows;      /* longer periods in long programs */
 };
-/* "PERIOD[,WINDOW[,WARM]]", NULL or "" for the defaults. */
+/* "PERIOD[,WINDOW[,WARM]]", NULL for the defaults, with which periods grow. */
 int sample__parse(struct sample_plan *plan, const char *text, struct status *st);
 
 struct sampler *sampler__new(const struct sample_plan *plan, const struct core *core, struct status *st);
