@@ -199,6 +199,38 @@ static void test_nothing_is_on_its_way(void **state)
     machine__free(&m);
 }
 
+/* 5000 loads of lines far apart; of how many of the last 1000 the neighbour is in the L2 then. */
+static unsigned neighbours(struct memory *mem, uint64_t base, bool timed)
+{
+    uint64_t now = memory__now(mem), addr;
+    struct mem_result r;
+    unsigned n = 0;
+
+    for (uint64_t i = 0; i < 5000; i++) {
+        addr = base + i * 7919 % 5000 * 8192;
+        if (timed)
+            memory__load(mem, 0x400100 + i * 64, addr, 8, now += 65, 5, &r);
+        else
+            memory__warm_load(mem, 0x400100 + i * 64, addr, 8);
+        n += i >= 4000 && tags__find(&mem->l2, addr ^ 64) >= 0;
+    }
+    return n;
+}
+
+/* While the memory is busy few prefetches reach the L2: so it is in the warming between such windows. */
+static void test_prefetches_fare_as_in_time(void **state)
+{
+    struct machine m = machine__new("skl", NULL);
+
+    (void)state;
+    unsigned timed = neighbours(m.timed, 0x10000000, true);
+    unsigned after = neighbours(m.timed, 0x40000000, false), idle = neighbours(m.warm, 0x10000000, false);
+    assert_in_range(idle, 990, 1000);
+    assert_in_range(timed, 500, 900);
+    assert_in_range(after, timed - timed / 5, timed + timed / 5);
+    machine__free(&m);
+}
+
 /* The predictor's guesses after warming are those after having been asked. */
 static void test_predictor(void **state)
 {
@@ -245,6 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_tags),
         cmocka_unit_test(test_nothing_is_on_its_way),
+        cmocka_unit_test(test_prefetches_fare_as_in_time),
         cmocka_unit_test(test_predictor),
     };
 
