@@ -135,7 +135,7 @@ void execute__drop_stores(struct pipe *p, uint64_t first)
 /* From the end of a locked access: retirement, commit, the next one wakes and dispatches. */
 enum { DRAIN_CYC = 4 };
 
-static unsigned load_index(const struct pipe *p, const struct duop *load)
+static unsigned load_index(struct pipe *p, const struct duop *load)
 {
     return disambiguation__index(pipe__fetched(p, load->fetched)->addr);
 }
