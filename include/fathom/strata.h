@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STRATA_MAX = 4 };
+enum { STRATA_MAX = 5 };
 
 /* A part of an execution: measured as a whole, or by windows spread over it. */
 struct stratum {

@@ -2,13 +2,14 @@
 /*
  * The execution in instructions:
  *
- *   | head, all measured | period | period | ... | longer period | longer period | ...
+ *   | head, all measured | period | period | ... | longer period | longer period | ... | still longer ...
  *                          each: functional warming, warm, window, rest; the place of the window in its
  *                          period is drawn, always in the same way
  */
 #include "cmd/sample.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +27,14 @@ enum {
     DEFAULT_WARM = 1000,
     SHORT_UNTIL = 2000000, /* up to this instruction and 10 periods they are shorter, */
     SHORT_PERIODS = 10,
-    SHORT_DIVISOR = 16,  /* by this */
+    SHORT_DIVISOR = 16, /* by this */
+    DOUBLE_AFTER = 200, /* periods; a longer program has enough windows without */
+    FOURFOLD_AFTER = 1000,
     WINDOW_BATCH = 96,   /* cycles: how soon the end of a window is noticed */
     NEAR = 8000,         /* instructions before a window: enough to fill a uop cache several times */
     WARM_AT_ONCE = 8192, /* instructions: how soon the user is heard */
 };
-enum { HEAD, SHORT, LONG, STRATA };
+enum { HEAD, SHORT, LONG, DOUBLE, FOURFOLD, STRATA };
 
 struct sampler {
     struct sample_plan plan;
@@ -42,9 +45,9 @@ struct sampler {
     struct strata_estimate estimate;
     sampler_stop *stop;
     void *stop_arg;
-    uint64_t warmed;       /* instructions */
-    uint64_t period_begin; /* of the current one */
-    uint64_t long_begin;   /* of the first long one; UINT64_MAX: not yet */
+    uint64_t warmed;        /* instructions */
+    uint64_t period_begin;  /* of the current one */
+    uint64_t begin[STRATA]; /* of the first period; UINT64_MAX: not yet */
     bool stopped, ended, failed;
 };
 
@@ -75,7 +78,7 @@ int sample__parse(struct sample_plan *plan, const char *text, struct status *st)
     uint64_t *value[] = {&plan->period, &plan->window, &plan->warm};
     const uint64_t most = UINT64_C(1) << 40;
 
-    *plan = (struct sample_plan){DEFAULT_PERIOD, DEFAULT_WINDOW, DEFAULT_WARM};
+    *plan = (struct sample_plan){DEFAULT_PERIOD, DEFAULT_WINDOW, DEFAULT_WARM, .grows = !text};
     if (text && parse_numbers(value, 3, text, st))
         return -1;
     if (plan->period > most || plan->window > most || plan->warm > most ||
@@ -100,10 +103,10 @@ struct sampler *sampler__new(const struct sample_plan *plan, const struct core *
         return NULL;
     }
     s->plan = *plan;
-    s->long_begin = UINT64_MAX;
     gate__init(&s->gate);
     for (unsigned k = 0; k < STRATA; k++) {
         account_set__init(&s->part[k], core);
+        s->begin[k] = UINT64_MAX;
         good &= pmu__prepare_like(&s->part[k].pmu, &set->pmu);
     }
     s->stratum[HEAD].whole = true;
@@ -135,17 +138,33 @@ static uint64_t position(const struct sampler *s)
     return s->warmed + pipe__instructions(s->pipe);
 }
 
-static bool in_long(const struct sampler *s)
+static unsigned stratum_here(const struct sampler *s)
 {
-    return s->period_begin >= SHORT_UNTIL && s->period_begin >= SHORT_PERIODS * s->plan.period;
+    uint64_t at = s->period_begin, period = s->plan.period;
+
+    if (at < SHORT_UNTIL || at < SHORT_PERIODS * period)
+        return SHORT;
+    if (!s->plan.grows || at < DOUBLE_AFTER * period)
+        return LONG;
+    return at < FOURFOLD_AFTER * period ? DOUBLE : FOURFOLD;
 }
 
 static uint64_t period_length(const struct sampler *s)
 {
-    uint64_t least = 2 * (s->plan.window + s->plan.warm), part = s->plan.period / SHORT_DIVISOR;
+    uint64_t period = s->plan.period, least = 2 * (s->plan.window + s->plan.warm);
+    uint64_t part = period / SHORT_DIVISOR;
 
-    part = part < least ? least : part;
-    return in_long(s) || part > s->plan.period ? s->plan.period : part;
+    switch (stratum_here(s)) {
+    case DOUBLE:
+        return 2 * period;
+    case FOURFOLD:
+        return 4 * period;
+    case LONG:
+        return period;
+    default:
+        part = part < least ? least : part;
+        return part < period ? part : period;
+    }
 }
 
 /* A window that were at the same place of every period would meet a loop of that length in the same way
@@ -239,9 +258,9 @@ int sampler__run(struct sampler *s, struct pipe *pipe, sampler_stop *stop, void 
     pipe__set_batch(pipe, WINDOW_BATCH);
     s->period_begin = s->gate.instructions;
     while (!is_over(s)) {
-        unsigned k = in_long(s) ? LONG : SHORT;
-        if (k == LONG && s->long_begin == UINT64_MAX)
-            s->long_begin = s->period_begin;
+        unsigned k = stratum_here(s);
+        if (s->begin[k] == UINT64_MAX)
+            s->begin[k] = s->period_begin;
         s->stratum[k].period = (double)period_length(s);
         uint64_t start = window_start(s);
         warm_until(s, start - less(start, NEAR), false);
@@ -260,19 +279,31 @@ int sampler__run(struct sampler *s, struct pipe *pipe, sampler_stop *stop, void 
 
 void sampler__estimate(struct sampler *s, struct account_set *set)
 {
-    uint64_t all = position(s), head = (uint64_t)s->stratum[HEAD].insns, end = less(all, s->long_begin);
+    uint64_t all = position(s), end = all;
 
-    s->stratum[HEAD].instructions = head;
-    s->stratum[SHORT].instructions = end > head ? end - head : 0;
-    s->stratum[LONG].instructions = all - (end > head ? end : head);
+    for (unsigned k = STRATA - 1; k > HEAD; k--) {
+        uint64_t begin = less(s->begin[k], end);
+        s->stratum[k].instructions = end - begin;
+        end = begin;
+    }
+    s->stratum[HEAD].instructions = end;
     strata__estimate(s->stratum, STRATA, &s->estimate);
     account_set__blend(set, s->part, s->estimate.scale, STRATA, (uint64_t)(s->estimate.cycles + 0.5), all);
+}
+
+static uint64_t sampled_instructions(const struct sampler *s)
+{
+    uint64_t sum = 0;
+
+    for (unsigned k = SHORT; k < STRATA; k++)
+        sum += s->stratum[k].instructions;
+    return sum;
 }
 
 /* Was any of it not measured? */
 static bool is_estimate(const struct sampler *s)
 {
-    return s->stratum[SHORT].instructions + s->stratum[LONG].instructions != 0;
+    return sampled_instructions(s) != 0;
 }
 
 /* "exact" holds for the windows only. */
@@ -283,6 +314,18 @@ static void relabel(struct profile_tree *tree)
         free(tree->node[i].source);
         tree->node[i].source = source;
     }
+}
+
+static char *describe(const struct sampler *s, const struct profile_sample *sample)
+{
+    unsigned factor = s->begin[FOURFOLD] != UINT64_MAX ? 4 : s->begin[DOUBLE] != UINT64_MAX ? 2 : 1;
+    char to[32] = "";
+
+    if (factor > 1)
+        snprintf(to, sizeof to, " to %llu", (unsigned long long)(factor * sample->period));
+    return text__printf("simulated, sampled: %llu windows of %llu instructions every %llu%s",
+                        (unsigned long long)sample->windows, (unsigned long long)sample->window,
+                        (unsigned long long)sample->period, to);
 }
 
 void sampler__report(const struct sampler *s, struct profile *profile)
@@ -297,8 +340,11 @@ void sampler__report(const struct sampler *s, struct profile *profile)
     out->window = s->plan.window;
     out->warm = s->plan.warm;
     out->head = (uint64_t)head->insns;
-    out->windows = s->stratum[SHORT].n + s->stratum[LONG].n;
-    out->measured = (uint64_t)(head->insns + s->stratum[SHORT].insns + s->stratum[LONG].insns);
+    out->measured = out->head;
+    for (unsigned k = SHORT; k < STRATA; k++) {
+        out->windows += s->stratum[k].n;
+        out->measured += (uint64_t)s->stratum[k].insns;
+    }
     out->cpi_low = fmax(s->estimate.cycles - s->estimate.error, 0) / n;
     out->cpi_high = (s->estimate.cycles + s->estimate.error) / n;
     if (isnan(s->estimate.error))
@@ -306,11 +352,8 @@ void sampler__report(const struct sampler *s, struct profile *profile)
     for (size_t i = 0; i < profile->n_trees && is_estimate(s); i++)
         relabel(&profile->tree[i]);
     free(profile->source);
-    profile->source =
-        is_estimate(s) ? text__printf("simulated, sampled: %llu windows of %llu instructions every %llu",
-                                      (unsigned long long)out->windows, (unsigned long long)out->window,
-                                      (unsigned long long)out->period)
-                       : text__printf("simulated in full, as it is shorter than one --sample period of %llu "
-                                      "instructions",
-                                      (unsigned long long)out->period);
+    profile->source = is_estimate(s) ? describe(s, out)
+                                     : text__printf("simulated in full, as it is shorter than one --sample "
+                                                    "period of %llu instructions",
+                                                    (unsigned long long)out->period);
 }

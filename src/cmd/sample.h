@@ -19,8 +19,10 @@ struct sample_plan {
     uint64_t period; /* 0: no sampling */
     uint64_t window; /* measured */
     uint64_t warm;   /* simulated in detail before that and not measured */
+    bool grows;      /* longer periods in long programs */
 };
-/* "PERIOD[,WINDOW[,WARM]]" in instructions, NULL for the defaults. Fails with exit code 2. */
+/* "PERIOD[,WINDOW[,WARM]]" in instructions, NULL for the defaults, with which periods grow. Fails with exit
+ * code 2. */
 int sample__parse(struct sample_plan *plan, const char *text, struct status *st);
 
 /* Keeps accounts like `set`, which has been initialised and prepared; it is only looked at. NULL: no memory.

@@ -210,6 +210,56 @@ void hierarchy__written(struct memory *mem, uint64_t line, uint64_t t)
 
 enum prefetch_outcome { PREFETCH_PRESENT, PREFETCH_REFUSED, PREFETCH_ISSUED };
 
+enum { FATES = 1024 };
+
+enum fate { FATE_L2, FATE_L3_ONLY, FATE_REFUSED };
+
+static void fates__count(struct fates *f, enum fate fate)
+{
+    f->asked++;
+    f->l3_only += fate == FATE_L3_ONLY;
+    f->refused += fate == FATE_REFUSED;
+    if (f->asked == FATES) {
+        f->asked /= 2;
+        f->l3_only /= 2;
+        f->refused /= 2;
+    }
+}
+
+static bool is_due(uint32_t *owed, uint32_t part, uint32_t whole)
+{
+    *owed += part;
+    if (part == 0 || *owed < whole)
+        return false;
+    *owed -= whole;
+    return true;
+}
+
+static enum fate fates__repeat(struct fates *f)
+{
+    bool refused = is_due(&f->owed_refused, f->refused, f->asked);
+    bool l3_only = is_due(&f->owed_l3_only, f->l3_only, f->asked);
+
+    return refused ? FATE_REFUSED : l3_only ? FATE_L3_ONLY : FATE_L2;
+}
+
+static enum fate prefetch_fate(struct memory *mem, uint64_t t)
+{
+    uint32_t busy = pool__busy(&mem->sq, t);
+    enum fate fate = FATE_L2, other;
+
+    if (busy == mem->sq.n)
+        fate = FATE_REFUSED;
+    else if (2 * busy > mem->sq.n && mem->l3_inclusive)
+        fate = FATE_L3_ONLY;
+    if (!mem->untimed) {
+        fates__count(&mem->fates, fate);
+        return fate;
+    }
+    other = fates__repeat(&mem->fates);
+    return other > fate ? other : fate;
+}
+
 /* L2 prefetch: only with a free super-queue entry; into the L3 alone when many are in use (ME-9). */
 static enum prefetch_outcome l2__prefetch(struct memory *mem, uint64_t line, uint64_t t)
 {
@@ -218,10 +268,10 @@ static enum prefetch_outcome l2__prefetch(struct memory *mem, uint64_t line, uin
 
     if (tags__find(&mem->l2, line) >= 0)
         return PREFETCH_PRESENT;
-    uint32_t busy = pool__busy(&mem->sq, t);
-    if (busy == mem->sq.n)
+    enum fate fate = prefetch_fate(mem, t);
+    if (fate == FATE_REFUSED)
         return PREFETCH_REFUSED;
-    if (2 * busy <= mem->sq.n || !mem->l3_inclusive) {
+    if (fate == FATE_L2) {
         l2__miss(mem, line, t, REQ_PREFETCH, &f);
     } else {
         if (tags__find(&mem->uncore->l3, l3__key(mem, line)) >= 0)

@@ -44,6 +44,13 @@ struct fill {
     bool lfb_full;
 };
 
+/* What becomes of the prefetches that an L2 would have to fetch: counted in time, and repeated in the same
+ * proportions while warming, when nothing is ever busy. */
+struct fates {
+    uint32_t asked, l3_only, refused; /* the latest ones count most */
+    uint32_t owed_l3_only, owed_refused;
+};
+
 /* A condition that holds in [from, until); one that begins before the last has ended prolongs it. */
 struct busy {
     uint64_t from, until;
@@ -88,6 +95,8 @@ struct memory {
     struct busy busy[BUSY_STATES];
     uint64_t wc_line[WC_LINES]; /* lines of non-temporal stores in write-combining buffers */
     struct warm_hints *warm;    /* NULL until something is warmed */
+    struct fates fates;
+    bool untimed; /* warming */
     uint32_t wc_next;
 };
 

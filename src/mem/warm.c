@@ -84,12 +84,16 @@ void memory__warm_load(struct memory *mem, uint64_t ip, uint64_t addr, unsigned 
     if (same || warm__hit_data(mem, addr, size, &pos)) {
         ++mem->counts.loads;
         mem->last_line = tags__touch_repeats(&mem->l1d) ? line : NO_KEY;
+        mem->untimed = true;
         load__train(mem, ip, addr, line, mem->now);
+        mem->untimed = false;
         if (mem->counts.prefetches != prefetches)
             warm__settle(mem, 0);
     } else {
         struct mem_result r;
+        mem->untimed = true;
         memory__load(mem, ip, addr, size, mem->now, mem->base_lat, &r);
+        mem->untimed = false;
         warm__settle(mem, r.ready);
     }
 }
@@ -104,10 +108,12 @@ void memory__warm_store(struct memory *mem, uint64_t ip, uint64_t addr, unsigned
         mem->last_line = tags__touch_repeats(&mem->l1d) ? addr & ~(uint64_t)63 : NO_KEY;
     } else {
         struct mem_result r;
+        mem->untimed = true;
         uint64_t known = memory__translate_store(mem, addr, size, mem->now);
         if (known > mem->now)
             warm__settle(mem, known);
         memory__store(mem, ip, addr, size, non_temporal, mem->now, &r);
+        mem->untimed = false;
         warm__settle(mem, r.ready);
     }
 }
@@ -126,7 +132,9 @@ void memory__warm_fetch(struct memory *mem, uint64_t addr)
         mem->last_fetch = tags__touch_repeats(&mem->l1i) ? line : NO_KEY;
     } else {
         struct mem_result r;
+        mem->untimed = true;
         memory__fetch(mem, addr, mem->now, &r);
+        mem->untimed = false;
         warm__settle(mem, r.ready);
     }
 }

@@ -135,9 +135,9 @@ void execute__drop_stores(struct pipe *p, uint64_t first)
 /* From the end of a locked access: retirement, commit, the next one wakes and dispatches. */
 enum { DRAIN_CYC = 4 };
 
-static uint8_t *confidence(struct pipe *p, const struct duop *load)
+static unsigned load_index(struct pipe *p, const struct duop *load)
 {
-    return &p->disambiguation[disambiguation__index(pipe__fetched(p, load->fetched)->addr)];
+    return disambiguation__index(pipe__fetched(p, load->fetched)->addr);
 }
 
 /* Stores get their addresses out of order: the first without one is found lazily. */
@@ -156,7 +156,10 @@ bool execute__must_wait(struct pipe *p, struct duop *load)
         return false;
     bool conflict =
         load->store >= p->store_head && load->store && pipe__store(p, load->store)->addr_ready == CYCLE_NEVER;
-    if (*confidence(p, load) < DISAMBIGUATION_SURE || (conflict && !(load->t->flags & UOP_FIRST)))
+    if (conflict)
+        p->conflicts[load_index(p, load)] = CONFLICT_NOW;
+    if (p->disambiguation[load_index(p, load)] < DISAMBIGUATION_SURE ||
+        (conflict && !(load->t->flags & UOP_FIRST)))
         return true;
     if (conflict) {
         load->flags |= DUOP_VIOLATES;
@@ -167,7 +170,8 @@ bool execute__must_wait(struct pipe *p, struct duop *load)
 
 void execute__learn(struct pipe *p, const struct duop *load)
 {
-    uint8_t *c = confidence(p, load);
+    unsigned index = load_index(p, load);
+    uint8_t *c = &p->disambiguation[index];
     bool forwards = load->store != 0;
     if (load->flags & DUOP_VIOLATES)
         *c = 0;
@@ -175,6 +179,8 @@ void execute__learn(struct pipe *p, const struct duop *load)
         *c = 0; /* a store in flight supplied it: passing would have been wrong */
     else if (*c < DISAMBIGUATION_SURE)
         ++*c;
+    if (forwards && p->conflicts[index])
+        p->conflicts[index]--;
 }
 
 /* --- loads ------------------------------------------------------------------------------------ */

@@ -89,7 +89,7 @@ struct relay *relay__new(struct listener *const *listener, unsigned n_listeners)
     return NULL;
 }
 
-static void wake(struct relay *r, bool end)
+static void relay__wake(struct relay *r, bool end)
 {
     pthread_mutex_lock(&r->mutex);
     r->end = end;
@@ -124,12 +124,12 @@ void relay__give(struct relay *r, unsigned n_reports)
     r->n_reports[batch % RELAY_BATCHES] = n_reports;
     atomic_store(&r->given, batch + 1);
     if (batch + 1 - atomic_load(&r->done) >= RELAY_WAKE && atomic_load(&r->asleep))
-        wake(r, false);
+        relay__wake(r, false);
 }
 
 void relay__finish(struct relay *r)
 {
-    wake(r, true);
+    relay__wake(r, true);
     pthread_join(r->thread, NULL);
     pthread_mutex_destroy(&r->mutex);
     pthread_cond_destroy(&r->more);

@@ -53,7 +53,9 @@ enum {
     RECENT_STORES = 512,
     DISAMBIGUATION = 1024,
     DISAMBIGUATION_SURE = 15,
-    LOAD_LATENCY = 5, /* EX-8: latency of a load's results in the recipes */
+    CONFLICT_NOW = 2,  /* the address of the store that it needs is not known when a load could begin */
+    CONFLICT_LAST = 1, /* so it was when it was last supplied by a store in flight */
+    LOAD_LATENCY = 5,  /* EX-8: latency of a load's results in the recipes */
 };
 
 enum fetched_flag {
@@ -417,6 +419,7 @@ struct pipe {
     uint64_t store_retired;          /* first store not retired */
     int64_t last_commit;
     uint8_t disambiguation[DISAMBIGUATION]; /* by load: successes in a row, EX-20 */
+    uint8_t conflicts[DISAMBIGUATION];      /* by load: could pass the store it needs, for warming only */
     uint16_t store_filter[STORE_FILTER];
     uint32_t loads_used, stores_used;
     int64_t level_cyc[MEM_LEVELS]; /* idle latency of a request by level */

@@ -14,7 +14,7 @@
 #include "base/thread.h"
 #include "pipe/state.h"
 
-enum { TEACH_AT_ONCE = 512, TEACH_SPIN = 64 };
+enum { TEACH_AT_ONCE = 512, TEACH_SPIN = 64, TEACH_WORTH = 2048 /* steps; to wake a thread costs some µs */ };
 
 struct teacher {
     pthread_t thread;
@@ -120,8 +120,20 @@ void teacher__free(struct teacher *t)
     free(t);
 }
 
+static void teacher__wake(struct teacher *t)
+{
+    if (!atomic_load(&t->asleep))
+        return;
+    pthread_mutex_lock(&t->mutex);
+    pthread_cond_signal(&t->more);
+    pthread_mutex_unlock(&t->mutex);
+}
+
 void teacher__wait(struct teacher *t, uint64_t step)
 {
+    if (atomic_load(&t->done) >= step)
+        return;
+    teacher__wake(t);
     for (unsigned k = 0; k < TEACH_SPIN && atomic_load(&t->done) < step; k++)
         sched_yield();
     if (atomic_load(&t->done) >= step)
@@ -149,11 +161,8 @@ void teacher__start(struct teacher *t, uint64_t step, uint64_t addr)
 void teacher__give(struct teacher *t, uint64_t step)
 {
     atomic_store(&t->given, step);
-    if (!atomic_load(&t->asleep))
-        return;
-    pthread_mutex_lock(&t->mutex);
-    pthread_cond_signal(&t->more);
-    pthread_mutex_unlock(&t->mutex);
+    if (step - atomic_load(&t->done) >= TEACH_WORTH)
+        teacher__wake(t);
 }
 
 uint64_t teacher__done(const struct teacher *t)

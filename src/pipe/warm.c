@@ -19,24 +19,46 @@ enum { WARM_WANTED = 2048, WARM_PIECE = 512 };
 
 /* --- loads and stores ------------------------------------------------------------------------- */
 
+static inline uint64_t last_granule(const struct access *a)
+{
+    return (a->addr + (a->size_bytes ? a->size_bytes - 1U : 0)) / 8;
+}
+
 static void warm_store(struct pipe *p, uint64_t i, uint64_t ip, const struct access *a, bool non_temporal)
 {
-    p->recent[a->addr / 8 % RECENT_STORES] = (struct recent_store){.granule = a->addr / 8, .step = i};
+    for (uint64_t g = a->addr / 8, last = last_granule(a); g <= last; g++)
+        p->recent[g % RECENT_STORES] = (struct recent_store){.granule = g, .step = i};
     memory__warm_store(p->memory, ip, a->addr, a->size_bytes, non_temporal);
 }
 
-/* EX-20 as execute__learn does it, but for violations: without time it is not known whether the store's
- * address would be. A store counts as in flight for as long as the reorder buffer is. */
+/* Steps since the youngest store that the load needs; UINT64_MAX: none lately. */
+static inline uint64_t store_age(const struct pipe *p, uint64_t i, const struct access *a)
+{
+    uint64_t age = UINT64_MAX;
+
+    for (uint64_t g = a->addr / 8, last = last_granule(a); g <= last; g++) {
+        const struct recent_store *s = &p->recent[g % RECENT_STORES];
+        if (s->granule == g && i - s->step < age)
+            age = i - s->step;
+    }
+    return age;
+}
+
+/* EX-20 as execute__learn does it. Without time it is not known whether a sure load would run ahead of the
+ * store it needs: it would if it could when it was last seen in detail. */
 static void warm_load(struct pipe *p, uint64_t i, uint64_t ip, const struct access *a)
 {
-    const struct recent_store *s = &p->recent[a->addr / 8 % RECENT_STORES];
-    uint8_t *c = &p->disambiguation[disambiguation__index(ip)];
-    uint64_t age = s->granule == a->addr / 8 ? i - s->step : UINT64_MAX;
-    bool forwards = age < p->warm_forward_steps;
+    unsigned index = disambiguation__index(ip);
+    uint8_t *c = &p->disambiguation[index];
+    bool conflicts = p->conflicts[index];
+    uint64_t age = store_age(p, i, a);
+    bool needs = age < (conflicts ? p->core->rob_entries : p->warm_forward_steps);
 
-    if (*c < DISAMBIGUATION_SURE)
-        *c = age < p->core->rob_entries ? 0 : (uint8_t)(*c + 1);
-    if (!forwards)
+    if (needs && (*c < DISAMBIGUATION_SURE || conflicts))
+        *c = 0;
+    else if (*c < DISAMBIGUATION_SURE)
+        ++*c;
+    if (age >= p->warm_forward_steps)
         memory__warm_load(p->memory, ip, a->addr, a->size_bytes);
 }
 
@@ -201,7 +223,7 @@ static void warm_mode(struct pipe *p, bool near)
 {
     if (p->warm_near == near)
         return;
-    dsb__build_close(p);
+    p->build.open = false; /* half a window of the uop cache is none */
     dsb__follow_evictions(p);
     p->warm_near = near;
     p->after_taken = true;
@@ -250,7 +272,7 @@ void warm__end(struct pipe *p)
 {
     if (!p->warming)
         return;
-    dsb__build_close(p);
+    p->build.open = false;
     if (p->teacher)
         teacher__wait(p->teacher, p->warm_at);
     p->buffer->begin = p->warm_at;

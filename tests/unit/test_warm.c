@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fathom/core.h"
@@ -30,13 +31,19 @@ static struct memory_requests requests_at(const struct memory *mem, uint64_t now
     return requests;
 }
 
-static struct machine machine__new(const char *name)
+static struct machine machine__new(const char *name, const char *replacement)
 {
     struct machine m = {0};
     struct status st = {0};
     struct core core;
+    char set[4][32];
 
-    assert_int_equal(core__load(&core, name, NULL, 0, &st), 0);
+    for (unsigned k = 0; k < 4; k++)
+        snprintf(set[k], sizeof set[k], "%s_replacement=%s", (const char *[]){"l1i", "l1d", "l2", "l3"}[k],
+                 replacement ? replacement : "");
+    assert_int_equal(
+        core__load(&core, name, (const char *[]){set[0], set[1], set[2], set[3]}, replacement ? 4 : 0, &st),
+        0);
     m.timed = memory__new(&core, NULL, &st);
     m.warm = memory__new(&core, NULL, &st);
     assert_non_null(m.timed);
@@ -61,6 +68,10 @@ static void same_tags(const struct tags *a, const struct tags *b, const char *wh
     for (size_t i = 0; i < a->sets; i++)
         if (a->policy[i] != b->policy[i])
             fail_msg("%s: set %zu replaces differently after warming", what, i);
+    for (size_t i = 0; a->used && i < (size_t)a->sets * a->ways; i++)
+        for (size_t k = i - i % a->ways; k < i; k++)
+            if ((a->used[i] < a->used[k]) != (b->used[i] < b->used[k]))
+                fail_msg("%s: entry %zu is older than another only after warming or only before", what, i);
 }
 
 static void machine__compare(const struct machine *m)
@@ -79,7 +90,11 @@ static void machine__compare(const struct machine *m)
         same_tags(&a->upper[k], &b->upper[k], "paging-structure cache");
     assert_memory_equal(&a->strides, &b->strides, sizeof a->strides);
     assert_memory_equal(&a->recent, &b->recent, sizeof a->recent);
-    assert_memory_equal(&a->streams.page, &b->streams.page, sizeof a->streams.page);
+    assert_memory_equal(&a->streams, &b->streams, sizeof a->streams);
+    assert_memory_equal(a->code_page, b->code_page, sizeof a->code_page);
+    assert_int_equal(a->evicted_code.n, b->evicted_code.n);
+    assert_memory_equal(a->evicted_code.line, b->evicted_code.line, sizeof a->evicted_code.line);
+    assert_memory_equal(a->wc_line, b->wc_line, sizeof a->wc_line);
     memory__counts(a, &x);
     memory__counts(b, &y);
     assert_memory_equal(&x, &y, sizeof x);
@@ -140,6 +155,10 @@ static void machine__access(struct machine *m, uint64_t i, uint64_t *seed)
         machine__load(m, ip, 0x30000000 + draw(seed) % 12000000, size);
         break;
     case 5:
+        if (draw(seed) % 64 == 0) { /* code that is written: it leaves the L1I */
+            machine__store(m, ip, 0x400000 + draw(seed) % 12000, size, false);
+            break;
+        }
         machine__store(m, ip, 0x30000000 + draw(seed) % 12000000, size, draw(seed) % 16 == 0);
         break;
     default:
@@ -148,9 +167,9 @@ static void machine__access(struct machine *m, uint64_t i, uint64_t *seed)
     }
 }
 
-static void same_after_warming(const char *core)
+static void same_after_warming(const char *core, const char *replacement)
 {
-    struct machine m = machine__new(core);
+    struct machine m = machine__new(core, replacement);
     uint64_t seed = 42;
 
     for (uint64_t i = 0; i < ACCESSES; i++) {
@@ -165,14 +184,17 @@ static void same_after_warming(const char *core)
 static void test_same_tags(void **state)
 {
     (void)state;
-    same_after_warming("skl"); /* tree-PLRU throughout */
-    same_after_warming("bdw"); /* 12 ways in the L3, 6 in the STLB */
+    same_after_warming("skl", NULL);
+    same_after_warming("bdw", NULL); /* 12 ways in the L3, 6 in the STLB */
+    same_after_warming("snb", NULL); /* no next-page prefetcher */
+    same_after_warming("hsw", "lru");
+    same_after_warming("hsw", "qlru");
 }
 
 /* Time goes on while warming: a timed access afterwards waits for nothing that was warmed. */
 static void test_nothing_is_on_its_way(void **state)
 {
-    struct machine m = machine__new("skl");
+    struct machine m = machine__new("skl", NULL);
     struct mem_result r;
 
     (void)state;
@@ -182,6 +204,38 @@ static void test_nothing_is_on_its_way(void **state)
     assert_int_equal(r.ready, memory__now(m.warm) + 5);
     assert_int_equal(r.level, MEM_L1);
     assert_int_equal(requests_at(m.warm, memory__now(m.warm)).all, 0);
+    machine__free(&m);
+}
+
+/* 5000 loads of lines far apart; of how many of the last 1000 the neighbour is in the L2 then. */
+static unsigned neighbours(struct memory *mem, uint64_t base, bool timed)
+{
+    uint64_t now = memory__now(mem), addr;
+    struct mem_result r;
+    unsigned n = 0;
+
+    for (uint64_t i = 0; i < 5000; i++) {
+        addr = base + i * 7919 % 5000 * 8192;
+        if (timed)
+            memory__load(mem, 0x400100 + i * 64, addr, 8, now += 65, 5, &r);
+        else
+            memory__warm_load(mem, 0x400100 + i * 64, addr, 8);
+        n += i >= 4000 && tags__find(&mem->l2, addr ^ 64) >= 0;
+    }
+    return n;
+}
+
+/* While the memory is busy few prefetches reach the L2: so it is in the warming between such windows. */
+static void test_prefetches_fare_as_in_time(void **state)
+{
+    struct machine m = machine__new("skl", NULL);
+
+    (void)state;
+    unsigned timed = neighbours(m.timed, 0x10000000, true);
+    unsigned after = neighbours(m.timed, 0x40000000, false), idle = neighbours(m.warm, 0x10000000, false);
+    assert_in_range(idle, 990, 1000);
+    assert_in_range(timed, 500, 900);
+    assert_in_range(after, timed - timed / 5, timed + timed / 5);
     machine__free(&m);
 }
 
@@ -231,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_tags),
         cmocka_unit_test(test_nothing_is_on_its_way),
+        cmocka_unit_test(test_prefetches_fare_as_in_time),
         cmocka_unit_test(test_predictor),
     };
 
