@@ -35,7 +35,7 @@ run alias -n 1000000 -- "$examples/alias-4k"
 # --- the product of two 64 x 64 matrices: 64^3 iterations in the inner loop, faster than without end
 check "matmul" "$fathom" loop --from-run "$work/matmul.fathom"
 exits 0
-prints "1 62" "262144" "multiply, matmul.c:" "0x" "Loop: At least 4 cycles per iteration" "Try: "
+prints "1 63" "262144" "multiply, matmul.c:" "0x" "Loop: At least 4 cycles per iteration" "Try: "
 check "matmul as JSON" "$fathom" loop --from-run "$work/matmul.fathom" --json
 exits 0
 holds '.loops | length == 10'
