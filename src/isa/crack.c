@@ -673,12 +673,12 @@ static void mark_plain(struct recipe *recipe, const struct insn *insn)
     if (recipe->n_lams != 1 || recipe->n_uops > PLAIN_UOPS || recipe->tp_cyc || recipe->eliminated ||
         insn->flags & (INSN_SERIALIZING | INSN_FENCE_LOAD | INSN_FENCE_STORE | INSN_LOCKED))
         return;
-    struct fused_counts *n = recipe->plain_fused - 1;
+    struct fused_counts *n = recipe->plain_fused;
     for (unsigned i = 0; i < recipe->n_uops; i++) {
         const struct uop *uop = &recipe->uops[i];
         if (!uop->ports && recipe->n_uops > 1)
             return;
-        n += (uop->flags & UOP_FUSED_HEAD) != 0;
+        n += i > 0 && uop->flags & UOP_FUSED_HEAD; /* the first is one */
         if (!uop->ports)
             continue;
         n->uops++;
