@@ -721,8 +721,9 @@ static double stride_128(const struct core *core, unsigned loads)
     return (double)now / STEPS;
 }
 
-/* 12.1, last row: measured 67, 49, 55, 33, 60. Latency is measured with unrolled chases: the steps of each
- * load are too long for the IP prefetcher, which makes a chase by a single load faster. */
+/* 12.1, last row: measured 67, 49, 55, 33, 60. Taken to be of an unrolled chase (the measuring code is not
+ * known): the steps of each load are too long for the IP prefetcher, which makes a chase by a single load
+ * faster. */
 static void stride_128_as_measured(void **state)
 {
     static const double measured[CORES] = {67, 49, 55, 33, 60};
