@@ -72,7 +72,7 @@ create index ib on t(b);
 select count(*), sum(c) from t where b like '%77%';
 SQL
     for name in matmul matmul-interchanged matmul-blocked matmul-vectorised; do
-        compare "\`$name 128\`" "$root/build/examples/$name" 128
+        compare "\`$name 128 128\`" "$root/build/examples/$name" 128 128
     done
     compare "\`xz -1\` of 300 kB" xz -1 -k -c "$work/input"
     compare "sqlite3, 5,000 rows" sqlite3 :memory: ".read $work/fill.sql"
